@@ -67,7 +67,7 @@ impl<T: Transport> Core<T> {
             // However long it is: while this call waits, nobody could receive it.
             return self.send_to_itself(bits, word, bytes);
         }
-        if self.state.clogged.is_empty() && self.state.is_eager(word, bytes.len()) {
+        if self.may_send() && self.state.is_eager(to, word, bytes.len()) {
             let header = [bits, word.0];
             match self.transport.try_send(to, header, bytes, 0) {
                 Ok(Sent::Whole) => {
@@ -132,8 +132,8 @@ impl<T: Transport> Core<T> {
             self.look_around();
             return Ok(self.state.take_own(out, pattern, into));
         }
-        let is_short = bytes.len() <= AT_ONCE && self.state.is_eager(word, bytes.len());
-        if !is_short || !self.state.clogged.is_empty() {
+        let is_short = bytes.len() <= AT_ONCE && self.state.is_eager(to, word, bytes.len());
+        if !is_short || !self.may_send() {
             return Ok(None);
         }
         let sent = match self.transport.try_send(to, [bits, word.0], bytes, 0) {

@@ -44,6 +44,10 @@ pub(crate) enum Kind {
     /// To the sender of an announced message, while it is being read: the sender may copy a part of it. The
     /// payload is the transport's.
     HelpWanted = 13,
+    /// To a sender: announce all messages from now on, however short, since too many are unexpected here.
+    AnnounceAll = 14,
+    /// To a sender that was asked to: short messages need not be announced any more.
+    EagerAgain = 15,
 }
 
 /// The second word of a header.
@@ -97,6 +101,8 @@ impl Word {
             11 => Kind::RingTimed,
             12 => Kind::Dying,
             13 => Kind::HelpWanted,
+            14 => Kind::AnnounceAll,
+            15 => Kind::EagerAgain,
             _ => return None,
         })
     }

@@ -1,5 +1,7 @@
 //! Messages that nobody has received yet.
 
+use smallvec::SmallVec;
+
 use mq_core::MessageHandle;
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
@@ -15,6 +17,32 @@ const KEPT_BY_ALL: usize = 1 << 20;
 
 /// Slots that are kept when all are free.
 const KEPT_SLOTS: usize = 2048;
+
+/// Bytes of memory that each message takes, besides its own: a slot, a place in the engine, and what an allocator adds.
+const EACH: u64 = 256;
+
+/// Lengths are what others have written: their sum must not overflow.
+const LONGEST: u64 = 1 << 40;
+
+/// The bytes of a message. What a burst of short ones has taken would not always go back to the system, if each was an
+/// allocation: the C library keeps small ones.
+pub(crate) type Bytes = SmallVec<[u8; 24]>;
+
+/// The bytes that they have allocated.
+fn heap(bytes: &Bytes) -> usize {
+    if bytes.spilled() { bytes.capacity() } else { 0 }
+}
+
+/// Makes room for more bytes after those that have come, and shows it.
+pub(crate) fn grow(bytes: &mut Bytes, by: usize) -> &mut [u8] {
+    let before = bytes.len();
+    if before == 0 && by > bytes.capacity() {
+        *bytes = Bytes::from_vec(vec![0; by]);
+    } else {
+        bytes.resize(before + by, 0);
+    }
+    &mut bytes[before..]
+}
 
 /// Who has a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +87,9 @@ pub(crate) struct Message {
     /// A probe has shown it: a receive will find it, whatever becomes of it.
     pub(crate) shown: bool,
     /// The bytes that have come; their full length if some are still in a ring.
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Bytes,
+    /// What is counted for it in [`Messages::bytes`].
+    counted: u64,
 }
 
 impl Message {
@@ -76,6 +106,11 @@ pub(crate) struct Messages {
     free: Vec<u32>,
     /// Bytes that free slots have room for.
     kept: usize,
+    /// Bytes that messages take.
+    bytes: u64,
+    /// Where the search for an announced message begins: those of one sender mostly end in the order in which they
+    /// came.
+    next_announced: usize,
 }
 
 impl Messages {
@@ -98,12 +133,13 @@ impl Messages {
                 total: 0,
                 body: Body::Here,
                 shown: false,
-                bytes: Vec::new(),
+                bytes: Bytes::new(),
+                counted: 0,
             });
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];
-        self.kept -= slot.bytes.capacity();
+        self.kept -= heap(&slot.bytes);
         slot.keeper = Keeper::Queue;
         slot.name = None;
         slot.from = from;
@@ -112,6 +148,11 @@ impl Messages {
         slot.total = total;
         slot.body = body;
         slot.shown = false;
+        slot.counted = match body {
+            Body::Here | Body::Ring => total.min(LONGEST) + EACH,
+            _ => 0,
+        };
+        self.bytes += slot.counted;
         index
     }
 
@@ -132,27 +173,50 @@ impl Messages {
             .filter(|(_, message)| message.keeper != Keeper::Nobody)
     }
 
+    /// The announced message of a process that this calls `send`.
+    pub(crate) fn announced(&mut self, from: Process, send: u64) -> Option<u32> {
+        let is_it = |slot: &Message| {
+            let announced = matches!(slot.body, Body::Announced { send: its, .. } if its == send);
+            announced && slot.from == from && slot.keeper != Keeper::Nobody
+        };
+        let first = self.next_announced.min(self.slots.len());
+        let (before, after) = self.slots.split_at(first);
+        let found = match after.iter().position(is_it) {
+            Some(at) => first + at,
+            None => before.iter().position(is_it)?,
+        };
+        self.next_announced = found + 1;
+        Some(found as u32)
+    }
+
     /// The message has been received, or is not wanted any more.
     pub(crate) fn release(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         slot.keeper = Keeper::Nobody;
+        self.bytes -= core::mem::take(&mut slot.counted);
         slot.bytes.clear();
-        slot.bytes.shrink_to(KEPT);
-        if self.kept + slot.bytes.capacity() > KEPT_BY_ALL {
-            slot.bytes = Vec::new();
+        let heap_bytes = heap(&slot.bytes);
+        if heap_bytes > KEPT || self.kept + heap_bytes > KEPT_BY_ALL {
+            slot.bytes = Bytes::new();
         }
-        self.kept += slot.bytes.capacity();
+        self.kept += heap(&slot.bytes);
         self.free.push(index);
         if self.free.len() == self.slots.len() && self.slots.len() > KEPT_SLOTS {
             *self = Self::default();
         }
     }
 
+    /// Bytes of memory that the messages take whose bytes are here, or on their way: about what they cost.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Bytes of memory for messages.
     #[cfg(test)]
     fn memory(&self) -> usize {
         let slots = self.slots.capacity() * size_of::<Message>();
-        let bytes = self.slots.iter().map(|slot| slot.bytes.capacity());
+        let bytes = self.slots.iter().map(|slot| heap(&slot.bytes));
         slots + bytes.sum::<usize>()
     }
 }
@@ -160,6 +224,31 @@ impl Messages {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn announced_messages_are_found_in_any_order() {
+        let mut messages = Messages::default();
+        let mut add = |from, send| {
+            let body = Body::Announced {
+                address: 0,
+                shared: 0,
+                send,
+            };
+            messages.add(Process(from), send, Word(0), 9, body)
+        };
+        let indices: Vec<u32> = (0..6)
+            .map(|number| add(number % 2, 7 + number as u64 / 2))
+            .collect();
+        assert_eq!(messages.bytes(), 0);
+        for at in [2, 3, 5, 0, 4, 1, 1, 5] {
+            let (from, send) = (at % 2, 7 + at / 2);
+            let found = messages.announced(Process(from), u64::from(send));
+            assert_eq!(found, Some(indices[at as usize]));
+        }
+        messages.release(indices[3]);
+        assert_eq!(messages.announced(Process(1), 8), None);
+        assert_eq!(messages.announced(Process(2), 7), None);
+    }
 
     #[test]
     fn the_memory_of_a_burst_is_given_back_when_it_is_received() {
@@ -171,7 +260,7 @@ mod tests {
                 .map(|number| {
                     let word = Word(0);
                     let index = messages.add(Process(0), number, word, 16_000, Body::Here);
-                    messages.at_mut(index).bytes.extend([7; 16_000]);
+                    messages.at_mut(index).bytes.extend_from_slice(&[7; 16_000]);
                     index
                 })
                 .collect();

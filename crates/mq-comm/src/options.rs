@@ -16,6 +16,7 @@ use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 /// | [`policy`](Self::policy) | `MQ_POLICY` | `adaptive+shared` | `per-peer`, `adaptive+per-peer`, `adaptive+shared`, `shared` |
 /// | [`bypass`](Self::bypass) | `MQ_BYPASS` | 1 | 0, 1 |
 /// | [`eager_limit`](Self::eager_limit) | `MQ_EAGER_LIMIT` | 20416 | bytes, with K, M or G |
+/// | [`unexpected_limit`](Self::unexpected_limit) | `MQ_UNEXPECTED_LIMIT` | 1G | bytes, with K, M or G |
 /// | [`ahead_limit`](Self::ahead_limit) | `MQ_AHEAD_LIMIT` | 64K | bytes, with K, M or G |
 /// | [`single_copy`](Self::single_copy) | `MQ_SINGLE_COPY` | 1 | 0, 1 |
 /// | [`single_copy_from`](Self::single_copy_from) | `MQ_SINGLE_COPY_FROM` | `auto` | bytes, with K, M or G, or `auto` |
@@ -38,6 +39,11 @@ pub struct Options {
     pub bypass: bool,
     /// The longest message that is sent eagerly, with its bytes, at any time; in bytes.
     pub eager_limit: usize,
+    /// Bytes of memory that unexpected messages may take in this process, all senders together. Senders of further
+    /// ones are asked to announce them, however short: a blocking send to this process then waits for its receive,
+    /// until half of the memory is free. Messages on their way exceed it by what the transport holds; short ones of
+    /// collective operations, and those of this process to itself, are never held back.
+    pub unexpected_limit: usize,
     /// The longest message, in bytes (at most 256 KiB), that others may send this process through a ring
     /// unasked, after an earlier one that was waited for, while the ring is the quicker way for their length.
     /// A message that nobody waits for occupies as much memory here until it is received.
@@ -104,6 +110,7 @@ impl Default for Options {
             policy: Policy::default(),
             bypass: true,
             eager_limit: CELL_PAYLOAD,
+            unexpected_limit: 1 << 30,
             ahead_limit: 64 << 10,
             single_copy: true,
             single_copy_from: None,
@@ -164,6 +171,10 @@ impl Options {
         });
         each("MQ_EAGER_LIMIT", &mut |value| {
             self.eager_limit = bytes(value)?;
+            Ok(())
+        });
+        each("MQ_UNEXPECTED_LIMIT", &mut |value| {
+            self.unexpected_limit = bytes(value)?;
             Ok(())
         });
         each("MQ_AHEAD_LIMIT", &mut |value| {
@@ -304,6 +315,7 @@ mod tests {
             ("MQ_POLICY", "shared"),
             ("MQ_BYPASS", "0"),
             ("MQ_EAGER_LIMIT", "64K"),
+            ("MQ_UNEXPECTED_LIMIT", "96M"),
             ("MQ_AHEAD_LIMIT", "32K"),
             ("MQ_SINGLE_COPY", "0"),
             ("MQ_SINGLE_COPY_FROM", "1M"),
@@ -321,6 +333,7 @@ mod tests {
             policy: Policy::Shared,
             bypass: false,
             eager_limit: 64 << 10,
+            unexpected_limit: 96 << 20,
             ahead_limit: 32 << 10,
             single_copy: false,
             single_copy_from: Some(1 << 20),
@@ -366,7 +379,7 @@ mod tests {
             None
         });
         let names = names.into_inner();
-        assert_eq!(names.len(), 14);
+        assert_eq!(names.len(), 15);
         let document = include_str!("../../../docs/variables.md");
         let here = include_str!("options.rs");
         for name in names {

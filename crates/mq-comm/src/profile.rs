@@ -13,6 +13,9 @@ pub struct Profile {
     pub rendezvous: u64,
     /// Bytes in them.
     pub rendezvous_bytes: u64,
+    /// Of the announced messages, those up to the eager limit: their receiver had more unexpected messages than its
+    /// [`unexpected_limit`](crate::Options::unexpected_limit).
+    pub held_back: u64,
     /// Messages sent ahead through a ring, unasked.
     pub ahead: u64,
     /// Bytes in them.

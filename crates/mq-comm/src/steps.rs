@@ -57,6 +57,10 @@ steps! {
     GoneAhead,
     /// A message has come ahead without a posted receive, and its sender does not know yet.
     CameTooEarly,
+    /// Too many messages are unexpected, and the sender of the last one does not know yet.
+    Flooded,
+    /// There is room again, and a sender that was held back does not know yet.
+    FloodOver,
     /// Some of a message is in a ring.
     RingFilled,
     /// All of it is, and the ring is not free.

@@ -40,6 +40,8 @@ const HELP: [&str; 5] = [
 ];
 /// Steps of messages that go ahead, which none does where the kernel may read.
 const AHEAD: [&str; 3] = ["GoingAhead", "GoneAhead", "CameTooEarly"];
+/// Steps of more unexpected messages than are to be kept.
+const FLOOD: [&str; 2] = ["Flooded", "FloodOver"];
 /// Steps that come after another's end, or by chance: the transport's own kill tests have them.
 const ELSEWHERE: [&str; 6] = [
     "Buried",
@@ -71,6 +73,7 @@ fn a_child_does_its_task() {
         exchange(&world, round);
         answer(&world, round);
         stream(&world, round);
+        flood(&world, round);
         collect(&world, round, &mut expected);
         give_up(&world);
         crowd(&world);
@@ -280,6 +283,31 @@ fn stream(world: &Communicator, round: u32) {
     }
 }
 
+/// Many messages to the next rank before it receives any.
+fn flood(world: &World, round: u32) {
+    const MESSAGES: u32 = 40;
+    let (me, tag) = (world.rank(), 1000 + round as i32);
+    let (next, before) = ((me + 1) % SIZE, (me + SIZE - 1) % SIZE);
+    let mut sending = Vec::new();
+    for number in 0..MESSAGES {
+        let begun = world.isend(bytes(me, next, number, 1000), next, tag);
+        sending.extend(with_peer(world, next, begun.map_err(Error::from)));
+    }
+    meet(world, tag + 100);
+    for number in 0..MESSAGES {
+        let mut theirs = [0_u8; 1000];
+        if with_peer(world, before, world.recv(&mut theirs, before, tag)).is_some() {
+            assert!(
+                theirs[..] == bytes(before, me, number, 1000),
+                "{number} from {before}"
+            );
+        }
+    }
+    for request in sending {
+        with_peer(world, next, request.wait());
+    }
+}
+
 /// A message from every rank to rank 0, which receives them from any source: from those that it
 /// expects to live.
 fn collect(world: &Communicator, round: u32, expected: &mut Vec<u32>) {
@@ -438,9 +466,11 @@ fn another(world: &World, from: &Communicator, pair: Option<&Communicator>, roun
     meet(world, tag);
     if let Some(other) = other {
         for peer in others(world) {
-            with_peer(world, peer, other.send(&[me, round], there(peer), RING));
-            let large = other.isend(vec![me; 21_000], there(peer), RING);
-            drop(with_peer(world, peer, large.map_err(Error::from)));
+            // Nobody receives them, so a send might wait for ever.
+            for left_behind in [vec![me, round], vec![me; 21_000]] {
+                let begun = other.isend(left_behind, there(peer), RING);
+                drop(with_peer(world, peer, begun.map_err(Error::from)));
+            }
         }
     }
     meet(world, tag);
@@ -478,8 +508,8 @@ fn pass_round(new: &Communicator, round: u32) {
     let status = new.recv(&mut words, Source::Any, RING).unwrap();
     assert_eq!((status.source(), words), (before, [before, round, !round]));
     // In the last round it may have left by now.
-    let left_behind = new.send(&sent, next, RING);
-    assert!(matches!(left_behind, Ok(()) | Err(Error::Gone { .. })));
+    let left_behind = new.isend(sent.to_vec(), next, RING).map_err(Error::from);
+    assert!(matches!(left_behind, Ok(_) | Err(Error::Gone { .. })));
 }
 
 /// A world of four of which one is killed; `end` sees to that. How it ended.
@@ -587,10 +617,12 @@ fn at_every_step() {
             let plan = format!("{step}:{times}");
             let copy = if ring && !single { "0" } else { "1" };
             let patience = if helps { "3,40" } else { "" };
+            let kept = if FLOOD.contains(step) { "20K" } else { "" };
             let settings = [
                 ("MQ_SINGLE_COPY", copy),
                 ("MQ_SINGLE_COPY_FROM", "0"),
                 ("MQ_PATIENCE", patience),
+                ("MQ_UNEXPECTED_LIMIT", kept),
             ];
             let mut signal = with_victim(&settings, &plan, |_| {}).signal();
             // It is up to the system whether a process sleeps and has to be woken, and whether a sender
@@ -637,8 +669,10 @@ fn at_any_time() {
         let copy = if runs.is_multiple_of(2) { "1" } else { "0" };
         let from = if runs.is_multiple_of(3) { "auto" } else { "0" };
         let patience = if runs.is_multiple_of(4) { "3,40" } else { "" };
+        let kept = if runs.is_multiple_of(5) { "20K" } else { "" };
         let ended = with_victim(
             &[
+                ("MQ_UNEXPECTED_LIMIT", kept),
                 ("MQ_SINGLE_COPY", copy),
                 ("MQ_SINGLE_COPY_FROM", from),
                 ("MQ_PATIENCE", patience),

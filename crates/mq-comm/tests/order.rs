@@ -310,6 +310,7 @@ fn the_order_of_each_sender_is_kept() {
                     o.single_copy = switches & 4 != 0;
                     o.eager_limit = [100, 16_000, 100_000][limit as usize];
                     o.single_copy_from = Some([0, 20_000, 40_000][limit as usize]);
+                    o.unexpected_limit = [1 << 30, 0, 3_000][limit as usize];
                 });
                 let worlds = World::seats(size, &options)
                     .unwrap()

@@ -276,6 +276,14 @@ impl<T: Transport> Communicator<T> {
         self.inner.core().state.profile
     }
 
+    /// Bytes of memory that messages take in this process which it has not received yet, in all communicators: their
+    /// data, and 256 bytes for each. Announced messages, whose data is still with their senders, are not counted.
+    /// Above [`unexpected_limit`](crate::Options::unexpected_limit), senders are held back.
+    #[must_use]
+    pub fn unexpected_bytes(&self) -> u64 {
+        self.inner.core().state.messages.bytes()
+    }
+
     /// Takes in what has come, and sends what waits. Only needed while a program computes for long or waits
     /// for something else.
     ///

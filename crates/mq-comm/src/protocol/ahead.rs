@@ -20,6 +20,7 @@ use super::rings::Pull;
 use super::{Core, State, Target, What};
 use crate::error::Error;
 use crate::header::{self, Kind, Payload, RingGiven};
+use crate::messages;
 use crate::options::Options;
 use crate::request::Stage;
 use crate::steps::{Step, step};
@@ -183,7 +184,7 @@ impl State {
     /// From now on, the bytes of a message that has come ahead are taken out of the ring.
     pub(super) fn pull_ahead(&mut self, from: Process, ahead: Ahead, into: Target) {
         if let Target::Message(message) = into {
-            self.messages.at_mut(message).bytes.resize(ahead.bytes, 0);
+            messages::grow(&mut self.messages.at_mut(message).bytes, ahead.bytes);
         }
         self.rings.pull(Pull {
             into,

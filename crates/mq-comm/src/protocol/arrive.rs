@@ -10,7 +10,7 @@ use super::rings::Pull;
 use super::{Follow, State, Target, Wanted};
 use crate::error::Error;
 use crate::header::{self, Announcement, Kind, NO_RING, Payload, RingGiven, RingWanted, Word};
-use crate::messages::Body;
+use crate::messages::{self, Body};
 use crate::request::{Name, Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Arrived;
@@ -158,7 +158,7 @@ impl State {
                     let done = bytes.len() as u64;
                     self.peers[from.index()].assembly = Some((Target::Message(kept), done));
                 }
-                Ok(Follow::Nothing)
+                Ok(self.after_keeping(from))
             }
             Bytes::Announced(_) => Ok(Follow::Nothing),
             Bytes::Ahead(ahead) => {
@@ -318,6 +318,15 @@ impl State {
             self.peers[from.index()].ahead = Credit::default();
             return Ok(Follow::Nothing);
         }
+        if let Kind::AnnounceAll | Kind::EagerAgain = kind {
+            let all = kind == Kind::AnnounceAll;
+            self.set_wants_announcements(from, all);
+            return Ok(if all {
+                Follow::AnnounceAll
+            } else {
+                Follow::Nothing
+            });
+        }
         if kind == Kind::Closed {
             let number = u32::try_from(name.0).map_err(|_| corrupt("an answer", from))?;
             self.contexts.closed(number, from);
@@ -412,8 +421,7 @@ fn announcement(message: &mut impl Arrived) -> Option<Announcement> {
     Announcement::from_bytes(payload.get(..count)?)
 }
 
-fn append(bytes: &mut Vec<u8>, message: &mut impl Arrived) {
-    let before = bytes.len();
-    bytes.resize(before + message.bytes(), 0);
-    message.copy_to(&mut bytes[before..]);
+fn append(bytes: &mut messages::Bytes, message: &mut impl Arrived) {
+    let part = messages::grow(bytes, message.bytes());
+    message.copy_to(part);
 }

@@ -9,7 +9,7 @@ use super::{Core, State, Target};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{Kind, Payload};
-use crate::messages::{Body, Keeper};
+use crate::messages::{self, Body, Keeper};
 use crate::request::{ANYONE, Outcome, Stage};
 use crate::say::say;
 use crate::steps::{Step, step};
@@ -55,6 +55,7 @@ impl<T: Transport> Core<T> {
         let peer = &mut self.state.peers[process.index()];
         peer.gone = Some(how);
         peer.outbox.clear();
+        self.state.set_wants_announcements(process, false);
         self.state.contexts.gone(process, how);
         self.state.obstacles += 1;
         self.state.clogged.retain(|&clogged| clogged != process);
@@ -291,14 +292,7 @@ impl<T: Transport> Core<T> {
         send: u64,
         dies: bool,
     ) -> Result<(), Error> {
-        let is_it = |body| matches!(body, Body::Announced { send: its, .. } if its == send);
-        let found = self
-            .state
-            .messages
-            .all()
-            .find(|(_, message)| message.from == from && is_it(message.body))
-            .map(|(index, _)| index);
-        let Some(message) = found else {
+        let Some(message) = self.state.messages.announced(from, send) else {
             return Ok(());
         };
         let body = if dies {
@@ -385,7 +379,7 @@ impl State {
         let kept = self.messages.at_mut(message);
         kept.body = body;
         if kept.shown || matches!(body, Body::Lost(_)) {
-            kept.bytes = Vec::new();
+            kept.bytes = messages::Bytes::new();
             return;
         }
         if kept.keeper == Keeper::User {

@@ -51,6 +51,8 @@ impl<T: Transport> Core<T> {
     #[cold]
     fn fetch(&mut self, receive: u32, expected: bool) -> Result<(), Error> {
         step(Step::Matched);
+        // Those before it may have been dropped with their communicator.
+        self.after_release();
         let slot = self.state.requests.at_mut(receive);
         let (from, send, total) = (slot.peer, slot.remote, slot.total);
         let room = slot.room();

@@ -23,6 +23,9 @@
 //! | buffer is free | ← | `Withdrawn` |
 //! | | and, after `Ahead` | |
 //! | announces the next ones | ← | `HoldBack`, if nobody had asked, or both ways are to be timed |
+//! | | and, if too many messages are unexpected (`flood`) | |
+//! | announces short ones, too | ← | `AnnounceAll` |
+//! | no longer does | ← | `EagerAgain` |
 //!
 //! A process that is done with a communicator tells its members (`Closed`; see `contexts.rs`).
 //!
@@ -34,6 +37,7 @@ mod ahead;
 mod arrive;
 mod contexts;
 mod death;
+mod flood;
 mod front;
 mod large;
 mod own;
@@ -62,6 +66,7 @@ use crate::steps::{Step, step};
 use crate::transport::Transport;
 use ahead::Credit;
 use contexts::Contexts;
+use flood::Flood;
 use front::Front;
 use rings::Rings;
 use ways::Ways;
@@ -83,6 +88,8 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) asked: Asked,
     /// Messages of this process to itself.
     own: u32,
+    /// Attempts to send what waits, in the course of further sends.
+    attempts: u32,
     /// The process whose messages the blocking receives want, kept from one receive to the next.
     pub(crate) standing: Option<Process>,
     /// When deaths were last looked for, in a process that never rests.
@@ -109,10 +116,16 @@ pub(crate) struct State {
     pub(crate) peers: Vec<Peer>,
     /// Peers with something in their outbox.
     pub(crate) clogged: Vec<Process>,
+    /// Messages that may go straight to the transport before this process looks at what has come: none while
+    /// there is something in an outbox.
+    sends_left: i32,
     pub(crate) rings: Rings,
     pub(crate) contexts: Contexts,
     pub(crate) profile: Profile,
     pub(crate) eager_limit: usize,
+    /// Shorter messages are eager, whoever they are for.
+    eager_below: usize,
+    flood: Flood,
     /// The longest message that others may send ahead.
     longest_ahead: u32,
     /// The shortest message that is read from the sender's memory; if `None`, whatever is quicker.
@@ -151,6 +164,10 @@ pub(crate) struct Peer {
     ahead: Credit,
     /// It was told that messages may go ahead, and has not been told since that they may not.
     goes_ahead: bool,
+    /// It was asked to announce all that it sends, and has not been told since that short messages need not be.
+    is_to_announce: bool,
+    /// It has asked for that.
+    wants_announcements: bool,
     /// Its memory cannot be read; its shared buffers cannot.
     only_by_ring: [bool; 2],
     /// The class of the last large message from it.
@@ -219,6 +236,10 @@ pub(crate) enum Follow {
     },
     /// A message that went ahead came before a receive for it was posted.
     TooEarly,
+    /// An unexpected message is one too many.
+    Flooded,
+    /// All messages to a process are to be announced: also those that wait to be sent.
+    AnnounceAll,
     /// An announced message is discarded.
     Discarded {
         send: u64,
@@ -240,10 +261,13 @@ impl<T: Transport> Core<T> {
             messages: Messages::default(),
             peers: (0..processes).map(|_| Peer::default()).collect(),
             clogged: Vec::new(),
+            sends_left: 0,
             rings: Rings::default(),
             contexts: Contexts::new(processes),
             profile: Profile::default(),
             eager_limit: options.eager_limit,
+            eager_below: options.eager_limit.saturating_add(1),
+            flood: Flood::new(options),
             longest_ahead,
             single_copy_from: match options.single_copy_from {
                 Some(bytes) => Some(bytes as u64),
@@ -266,6 +290,7 @@ impl<T: Transport> Core<T> {
             idle: Idle::default(),
             asked: Asked::default(),
             own: 0,
+            attempts: 0,
             standing: None,
             roll_call: RollCall::default(),
             pid: std::process::id(),
@@ -313,6 +338,8 @@ impl<T: Transport> Core<T> {
             }
             Follow::Withdraw { send, dies } => self.withdrawn_by(from, send, dies),
             Follow::TooEarly => self.hold_back(from),
+            Follow::Flooded => self.ask_to_announce(from),
+            Follow::AnnounceAll => self.announce_waiting(from),
             Follow::Discarded { send } => self.answer_finished(from, send),
         }
     }
@@ -329,20 +356,21 @@ impl<T: Transport> Core<T> {
     }
 }
 
-#[cold]
-fn is_always_eager(word: Word, bytes: usize) -> bool {
-    bytes <= ALWAYS_EAGER && contexts::is_of_collectives(word.context())
-}
-
 /// Messages of collective operations of up to so many bytes are always eager: all ranks send theirs before
 /// any of them receives.
 const ALWAYS_EAGER: usize = 256;
 
 impl State {
-    /// Whether a message is always sent with its bytes.
+    /// Whether a message is sent with its bytes at any time.
     #[inline(always)]
-    pub(crate) fn is_eager(&self, word: Word, bytes: usize) -> bool {
-        bytes <= self.eager_limit || is_always_eager(word, bytes)
+    pub(crate) fn is_eager(&self, to: Process, word: Word, bytes: usize) -> bool {
+        bytes < self.eager_below || self.is_eager_after_all(to, word, bytes)
+    }
+
+    #[cold]
+    fn is_eager_after_all(&self, to: Process, word: Word, bytes: usize) -> bool {
+        let wanted = bytes <= self.eager_limit && !self.peers[to.index()].wants_announcements;
+        wanted || bytes <= ALWAYS_EAGER && contexts::is_of_collectives(word.context())
     }
 
     /// How a process has ended, if it is known to have.

@@ -79,7 +79,7 @@ impl<T: Transport> Core<T> {
             buffer,
             set,
         };
-        if self.state.is_eager(word, total) {
+        if self.state.is_eager(peer, word, total) {
             let sent = self.send_to_itself(bits, word, buffer.bytes());
             let stage = match sent {
                 Ok(()) => Stage::Done,

@@ -181,6 +181,7 @@ impl<T: Transport> Core<T> {
                     let peer = &mut self.state.peers[slot.peer.index()];
                     peer.assembly = Some((Target::Request(receive), done));
                 }
+                self.after_release();
                 Ok(())
             }
             Body::Announced {

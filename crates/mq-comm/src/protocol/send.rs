@@ -13,7 +13,34 @@ use crate::transport::Transport;
 /// So many messages are put off between two attempts to send those before them.
 const FLUSH_EVERY: usize = 8;
 
+/// So many attempts are made between two looks at what has come.
+const LOOK_EVERY: u32 = 8;
+
+/// So many messages are sent between two such looks, while nothing waits.
+const SENDS: i32 = 256;
+
 impl<T: Transport> Core<T> {
+    /// Whether a message may be sent at once: nothing waits to be sent before it. Now and then, also looks at what
+    /// has come, since a receiver may have been flooded.
+    #[inline(always)]
+    pub(crate) fn may_send(&mut self) -> bool {
+        self.state.sends_left -= 1;
+        self.state.sends_left >= 0 || self.may_send_on()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn may_send_on(&mut self) -> bool {
+        self.state.sends_left = 0;
+        if self.state.clogged.is_empty() {
+            self.state.sends_left = SENDS;
+            if let Err(error) = self.progress() {
+                self.state.failed_elsewhere(error);
+            }
+        }
+        self.state.clogged.is_empty()
+    }
+
     /// Begins to send a buffer of which `done` bytes have been sent; `word` is that of an eager message. If
     /// that fails, the caller has to end the request.
     #[inline(always)]
@@ -31,7 +58,7 @@ impl<T: Transport> Core<T> {
         }
         let total = buffer.len();
         let mut tried = false;
-        if self.state.clogged.is_empty() && self.state.is_eager(word, total) {
+        if self.may_send() && self.state.is_eager(to, word, total) {
             match self
                 .transport
                 .try_send(to, [bits, word.0], buffer.bytes(), done)
@@ -85,7 +112,7 @@ impl<T: Transport> Core<T> {
         if let Some(how) = self.state.peers[to.index()].gone {
             self.state.requests.complete(send, Outcome::Gone(to, how));
             Ok(())
-        } else if self.state.is_eager(word, bytes as usize) {
+        } else if self.state.is_eager(to, word, bytes as usize) {
             self.state.profile.eager += 1;
             self.state.profile.eager_bytes += bytes;
             let header = [bits, word.0];
@@ -108,34 +135,25 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Goes on with the outboxes, for a program that sends for long before it waits for anything.
+    /// Goes on with the outboxes, for a program that sends for long before it waits for anything. Seldom takes in
+    /// what has come: the receives for it may be about to be posted.
     fn go_on(&mut self) {
-        if let Err(error) = self.flush() {
+        self.attempts = self.attempts.wrapping_add(1);
+        let gone_on = if self.attempts.is_multiple_of(LOOK_EVERY) {
+            self.progress()
+        } else {
+            self.flush()
+        };
+        if let Err(error) = gone_on {
             self.state.failed_elsewhere(error);
         }
     }
 
+    /// Announces the message of a send.
     pub(super) fn announce(&mut self, send: u32) -> Result<(), Error> {
-        let name = self.state.requests.name(send);
-        let slot = self.state.requests.at_mut(send);
-        slot.stage = Stage::Announced;
-        step(Step::Announcing);
-        let (to, bits) = (slot.peer, slot.bits);
-        let word = slot.word.with_kind(Kind::Announce);
-        self.state.profile.rendezvous += 1;
-        self.state.profile.rendezvous_bytes += slot.total;
-        let remote = self.transport.expose(slot.buffer.bytes());
-        let announcement = Announcement {
-            address: remote.address,
-            shared: remote.shared.unwrap_or(NOWHERE),
-            bytes: remote.bytes,
-            send: name.0,
-        };
-        // The answer is waited for.
-        self.transport.want(Some(to))?;
-        self.state.peers[to.index()].announced += 1;
-        let what = What::Words(announcement.to_bytes());
-        if let Err(error) = self.transmit(to, [bits, word.0], what, 0) {
+        let to = self.state.requests.at(send).peer;
+        let (header, what) = self.announcement(send)?;
+        if let Err(error) = self.transmit(to, header, what, 0) {
             // Nobody knows of it, so nothing has to be withdrawn.
             self.answered_by(to);
             self.state.requests.at_mut(send).stage = Stage::Waiting;
@@ -143,6 +161,32 @@ impl<T: Transport> Core<T> {
         }
         step(Step::Announced);
         Ok(())
+    }
+
+    /// The announcement of the message of a send, which waits for an answer from now on.
+    pub(super) fn announcement(&mut self, send: u32) -> Result<([u64; 2], What), Error> {
+        let name = self.state.requests.name(send);
+        let slot = self.state.requests.at_mut(send);
+        slot.stage = Stage::Announced;
+        step(Step::Announcing);
+        let (to, bits) = (slot.peer, slot.bits);
+        let word = slot.word.with_kind(Kind::Announce);
+        let profile = &mut self.state.profile;
+        profile.rendezvous += 1;
+        profile.rendezvous_bytes += slot.total;
+        if slot.total <= self.state.eager_limit as u64 {
+            profile.held_back += 1;
+        }
+        let remote = self.transport.expose(slot.buffer.bytes());
+        let announcement = Announcement {
+            address: remote.address,
+            shared: remote.shared.unwrap_or(NOWHERE),
+            bytes: remote.bytes,
+            send: name.0,
+        };
+        self.transport.want(Some(to))?;
+        self.state.peers[to.index()].announced += 1;
+        Ok(([bits, word.0], What::Words(announcement.to_bytes())))
     }
 
     /// Sends an answer. An answer that cannot be sent, since there is no memory for a cell, is tried again
@@ -198,6 +242,7 @@ impl<T: Transport> Core<T> {
         let outbox = &mut self.state.peers[to.index()].outbox;
         if outbox.is_empty() {
             self.state.clogged.push(to);
+            self.state.sends_left = 0;
             self.state.attention = true;
         }
         outbox.push_back(Outgoing { header, what, done });
@@ -228,6 +273,9 @@ impl<T: Transport> Core<T> {
             } else {
                 at += 1;
             }
+        }
+        if moved && self.state.clogged.is_empty() {
+            self.state.sends_left = SENDS;
         }
         Ok(moved)
     }

@@ -1,0 +1,315 @@
+//! More unexpected messages than a process has memory for: their senders announce the next ones, which wait with
+//! them.
+#![allow(
+    clippy::disallowed_types,
+    reason = "threads of a test tell each other how far they are"
+)]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use common::watchdog;
+use mq_comm::{Error, Options, Profile, Source, World};
+
+/// Bytes of unexpected messages.
+const LIMIT: usize = 256 << 10;
+/// Messages that may come on top of it: a sender looks that seldom whether it is asked to announce, and the transport
+/// has room for more.
+const ON_THE_WAY: usize = 256 + 128;
+/// What is counted for each message besides its bytes.
+const EACH: u64 = 256;
+
+fn options() -> Options {
+    Options::default().with(|o| o.unexpected_limit = LIMIT)
+}
+
+fn content(number: usize, bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|at| (number * 89 + at * 3) as u8).collect()
+}
+
+/// The most unexpected messages of a length that come to a process with bytes.
+fn most(bytes: usize) -> usize {
+    LIMIT / (bytes + EACH as usize) + ON_THE_WAY
+}
+
+/// Receives nothing until a message of this length is announced, or the last one has been sent; the number sent.
+fn look_on(world: &World, bytes: usize, sent: &AtomicUsize, all: usize) -> Result<usize, Error> {
+    let before = world.profile().unexpected;
+    loop {
+        world.progress()?;
+        let came = world.profile().unexpected - before;
+        let sent = sent.load(Ordering::Relaxed);
+        if came * (bytes as u64 + EACH) > world.unexpected_bytes() || sent == all {
+            return Ok(sent);
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Rank 1 sends rank 0 more than that is to keep, before anything is received.
+fn flood(options: &Options, bytes: usize) -> Vec<Profile> {
+    let all = 3 * most(bytes);
+    let sent = AtomicUsize::new(0);
+    World::threads_with(2, options, |world| {
+        if world.rank() == 1 {
+            for number in 0..all {
+                world.send(&content(number, bytes), 0, number as i32)?;
+                sent.store(number + 1, Ordering::Relaxed);
+            }
+        } else {
+            let came = look_on(world, bytes, &sent, all)?;
+            assert!(came <= most(bytes), "{came} messages of {bytes} bytes");
+            let mut into = vec![0; bytes];
+            for number in 0..all {
+                let status = world.recv(&mut into, Source::Any, number as i32)?;
+                assert_eq!(status.bytes(), bytes as u64);
+                assert!(into == content(number, bytes), "{number} of {bytes} bytes");
+            }
+        }
+        Ok(world.profile())
+    })
+    .unwrap()
+}
+
+#[test]
+fn blocking_sends_wait_for_their_receives() {
+    let _dog = watchdog("blocking_sends_wait_for_their_receives");
+    let ways = [
+        options(),
+        options().with(|o| o.fastbox = false),
+        options().with(|o| o.single_copy = false),
+    ];
+    for options in ways {
+        for bytes in [0, 8, 1000, 20_000] {
+            let profiles = flood(&options, bytes);
+            assert!(
+                profiles[1].held_back > 0,
+                "{bytes} bytes: {:?}",
+                profiles[1]
+            );
+            assert_eq!(profiles[1].held_back, profiles[1].rendezvous);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_held_back_below_the_limit() {
+    let _dog = watchdog("nothing_is_held_back_below_the_limit");
+    World::threads_with(2, &options(), |world| {
+        for round in 0..50 {
+            if world.rank() == 1 {
+                for number in 0..200 {
+                    world.send(&content(number, 1000), 0, number as i32)?;
+                }
+                world.recv(&mut [0_u8], 0, round)?;
+            } else {
+                // The last first, so that all others are unexpected.
+                for number in (0..200).rev() {
+                    world.recv(&mut [0_u8; 1000], 1, number)?;
+                }
+                world.send(&[0_u8], 1, round)?;
+            }
+        }
+        assert_eq!(world.profile().held_back, 0);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn requests_that_wait_to_be_sent_are_announced() {
+    let _dog = watchdog("requests_that_wait_to_be_sent_are_announced");
+    const ALL: usize = 2_000;
+    const BYTES: usize = 10_000;
+    let all_begun = AtomicBool::new(false);
+    let profiles = World::threads_with(2, &options(), |world| {
+        if world.rank() == 1 {
+            let begin = |number| Ok(world.isend(content(number, BYTES), 0, number as i32)?);
+            let requests: Result<Vec<_>, Error> = (0..ALL).map(begin).collect();
+            all_begun.store(true, Ordering::Release);
+            for request in requests? {
+                request.wait()?;
+            }
+        } else {
+            while !all_begun.load(Ordering::Acquire) {
+                world.progress()?;
+            }
+            let mut into = vec![0; BYTES];
+            for number in (0..ALL).rev() {
+                world.recv(&mut into, 1, number as i32)?;
+                assert!(into == content(number, BYTES), "{number}");
+            }
+        }
+        Ok(world.profile())
+    })
+    .unwrap();
+    let sender = profiles[1];
+    assert_eq!(sender.sent(), ALL as u64);
+    assert_eq!(sender.sent_bytes(), (ALL * BYTES) as u64);
+    assert_eq!(profiles[0].received_bytes, sender.sent_bytes());
+    let with_bytes = sender.eager as usize;
+    assert!(with_bytes <= most(BYTES), "{with_bytes} with their bytes");
+}
+
+#[test]
+fn when_they_are_received_messages_are_eager_again() {
+    let _dog = watchdog("when_they_are_received_messages_are_eager_again");
+    let (sent, more) = (AtomicUsize::new(0), 500);
+    World::threads_with(3, &options(), |world| {
+        let me = world.rank();
+        if me == 0 {
+            let came = look_on(world, 1000, &sent, 4_000)?;
+            assert!(came < 4_000, "{came}");
+            for number in 0..4_000 {
+                world.recv(&mut [0_u8; 1000], 1, number)?;
+            }
+        } else if me == 1 {
+            for number in 0..4_000 {
+                // To others as ever.
+                world.send(&[number], 2, number)?;
+                world.send(&[0_u8; 1000], 0, number)?;
+                sent.store(number as usize + 1, Ordering::Relaxed);
+            }
+        } else {
+            for number in 0..4_000 {
+                world.recv(&mut [0], 1, number)?;
+            }
+        }
+        world.barrier()?;
+        let before = world.profile();
+        if me == 1 {
+            assert!(before.held_back > 0);
+            assert_eq!(before.eager + before.held_back, before.sent());
+            for number in 0..more {
+                world.send(&[0_u8; 1000], 0, number)?;
+            }
+            assert_eq!(world.profile().held_back, before.held_back);
+        } else if me == 0 {
+            for number in 0..more {
+                world.recv(&mut [0_u8; 1000], 1, number)?;
+            }
+        } else {
+            assert_eq!(before.held_back, 0);
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn collective_operations_go_on() {
+    let _dog = watchdog("collective_operations_go_on");
+    // Each message is one too many.
+    let options = Options::default().with(|o| o.unexpected_limit = 0);
+    World::threads_with(4, &options, |world| {
+        let me = world.rank();
+        let early: Result<Vec<_>, Error> = (0..4)
+            .filter(|&peer| peer != me)
+            .map(|peer| Ok(world.isend(vec![me; 50], peer, 9)?))
+            .collect();
+        for round in 0..20 {
+            world.barrier()?;
+            for bytes in [8, 256, 257, 100_000] {
+                let root = (round + bytes as u32) % 4;
+                let mut words = content(round as usize, bytes);
+                if me != root {
+                    words.fill(0);
+                }
+                world.broadcast(&mut words, root)?;
+                assert!(words == content(round as usize, bytes));
+            }
+        }
+        let mut heard = Vec::new();
+        for _ in 0..3 {
+            let mut words = [0; 50];
+            let status = world.recv(&mut words, Source::Any, 9)?;
+            assert_eq!(words, [status.source(); 50]);
+            heard.push(status.source());
+        }
+        for request in early? {
+            request.wait()?;
+        }
+        heard.sort_unstable();
+        assert_eq!(heard, (0..4).filter(|&peer| peer != me).collect::<Vec<_>>());
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn what_a_communicator_leaves_behind_holds_nobody_back_for_ever() {
+    let _dog = watchdog("what_a_communicator_leaves_behind_holds_nobody_back_for_ever");
+    let is_held_back = AtomicBool::new(false);
+    World::threads_with(2, &options(), |world| {
+        let other = world.dup()?;
+        if world.rank() == 1 {
+            let failed = other.scope(|s| {
+                while world.profile().held_back == 0 {
+                    s.isend(&[7_u8; 1000], 0, 3)?;
+                }
+                is_held_back.store(true, Ordering::Release);
+                Err::<(), _>(Error::Cancelled)
+            });
+            assert!(matches!(failed, Err(Error::Cancelled)), "{failed:?}");
+        } else {
+            while !is_held_back.load(Ordering::Acquire) {
+                world.progress()?;
+            }
+        }
+        world.barrier()?;
+        drop(other);
+        world.barrier()?;
+        assert_eq!(world.unexpected_bytes(), 0);
+        // The first one may still be announced, and shows that there is room.
+        for last in [false, true] {
+            if world.rank() == 1 {
+                let before = world.profile().held_back;
+                world.send(&[7_u8; 1000], 0, 1)?;
+                world.recv(&mut [0_u8], 0, 2)?;
+                assert!(!last || world.profile().held_back == before);
+            } else {
+                world.recv(&mut [0_u8; 1000], 1, 1)?;
+                world.send(&[0_u8], 1, 2)?;
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_receiver_that_ends_holds_nobody_back() {
+    let _dog = watchdog("a_receiver_that_ends_holds_nobody_back");
+    let sent = AtomicUsize::new(0);
+    World::threads_with(3, &options(), |world| {
+        match world.rank() {
+            0 => drop(look_on(world, 1000, &sent, 4_000)?),
+            1 => {
+                let mut failed = None;
+                for number in 0..4_000 {
+                    if let Err(error) = world.send(&[3_u8; 1000], 0, 1) {
+                        failed = Some(error);
+                        break;
+                    }
+                    sent.store(number + 1, Ordering::Relaxed);
+                }
+                let failed = failed.expect("it has left");
+                assert!(matches!(failed, Error::Gone { process: 0, .. }), "{failed}");
+                let before = world.profile();
+                assert!(before.held_back > 0);
+                for _ in 0..100 {
+                    world.send(&[4_u8; 1000], 2, 1)?;
+                }
+                assert_eq!(world.profile().eager, before.eager + 100);
+            }
+            _ => {
+                for _ in 0..100 {
+                    world.recv(&mut [0_u8; 1000], 1, 1)?;
+                }
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+}
