@@ -68,6 +68,13 @@ if [ $status -ne 2 ] || ! echo "$refused" | grep -q -- --sizes; then
     echo "node does not refuse a size that is not a number with status 2 and a mention of --sizes: $status, $refused" >&2
     exit 1
 fi
+# A flood of unexpected messages, few of them: every contestant has a row of figures.
+cargo build --quiet --release -p mq-comm --example flood
+floods=$(benches/node/flood.py --quick)
+[ "$(echo "$floods" | grep -c -E '^\| (mq|mq, 64M|openmpi|mpich) \| [0-9]')" -eq 8 ] || {
+    echo "benches/node/flood.py: not eight rows:"$'\n'"$floods" >&2
+    exit 1
+}
 # Debian's packages above bring libclang, which rsmpi's bindings need; libclang-cpp, from other packages, does not count.
 compgen -G '/usr/lib/llvm-*/lib/libclang[.-][s0-9]*' >/dev/null || {
     apt-get update -qq && apt-get install -y -qq libclang-dev >/dev/null

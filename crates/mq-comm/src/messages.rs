@@ -28,6 +28,8 @@ const LONGEST: u64 = 1 << 40;
 /// allocation: the C library keeps small ones.
 pub(crate) type Bytes = SmallVec<[u8; 24]>;
 
+static ZEROS: [u8; 4096] = [0; 4096];
+
 /// The bytes that they have allocated.
 fn heap(bytes: &Bytes) -> usize {
     if bytes.spilled() { bytes.capacity() } else { 0 }
@@ -39,7 +41,13 @@ pub(crate) fn grow(bytes: &mut Bytes, by: usize) -> &mut [u8] {
     if before == 0 && by > bytes.capacity() {
         *bytes = Bytes::from_vec(vec![0; by]);
     } else {
-        bytes.resize(before + by, 0);
+        // In blocks: `resize` writes byte by byte.
+        let mut left = by;
+        while left > 0 {
+            let block = left.min(ZEROS.len());
+            bytes.extend_from_slice(&ZEROS[..block]);
+            left -= block;
+        }
     }
     &mut bytes[before..]
 }
@@ -108,9 +116,9 @@ pub(crate) struct Messages {
     kept: usize,
     /// Bytes that messages take.
     bytes: u64,
-    /// Where the search for an announced message begins: those of one sender mostly end in the order in which they
-    /// came.
-    next_announced: usize,
+    /// Where the search for an announced message begins: at the last one. Those of one sender mostly end in the order
+    /// in which they came.
+    last_announced: usize,
 }
 
 impl Messages {
@@ -179,14 +187,30 @@ impl Messages {
             let announced = matches!(slot.body, Body::Announced { send: its, .. } if its == send);
             announced && slot.from == from && slot.keeper != Keeper::Nobody
         };
-        let first = self.next_announced.min(self.slots.len());
-        let (before, after) = self.slots.split_at(first);
-        let found = match after.iter().position(is_it) {
-            Some(at) => first + at,
-            None => before.iter().position(is_it)?,
-        };
-        self.next_announced = found + 1;
+        // Slots that were free are taken in the order of a burst, or in the opposite one.
+        let (before, after) = self
+            .slots
+            .split_at(self.last_announced.min(self.slots.len()));
+        let farthest = before.len().max(after.len());
+        let found = (0..farthest).find_map(|far| {
+            let up = before.len() + far;
+            let down = before.len().checked_sub(far + 1);
+            [Some(up), down]
+                .into_iter()
+                .flatten()
+                .find(|&at| self.slots.get(at).is_some_and(is_it))
+        })?;
+        self.last_announced = found;
         Some(found as u32)
+    }
+
+    /// Its bytes will not be read any more, but a receive is to find it.
+    pub(crate) fn empty(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        slot.bytes = Bytes::new();
+        let counted = slot.counted.min(EACH);
+        self.bytes -= slot.counted - counted;
+        slot.counted = counted;
     }
 
     /// The message has been received, or is not wanted any more.
@@ -226,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn announced_messages_are_found_in_any_order() {
+    fn announced_messages_are_found_in_any_order_and_bytes_are_counted() {
         let mut messages = Messages::default();
         let mut add = |from, send| {
             let body = Body::Announced {
@@ -245,6 +269,14 @@ mod tests {
             let found = messages.announced(Process(from), u64::from(send));
             assert_eq!(found, Some(indices[at as usize]));
         }
+        // One that is kept in memory, and whose sender ends.
+        let long = messages.add(Process(0), 0, Word(0), 5000, Body::Here);
+        grow(&mut messages.at_mut(long).bytes, 5000);
+        assert_eq!(messages.bytes(), 5000 + EACH);
+        messages.empty(long);
+        assert_eq!(messages.bytes(), EACH);
+        messages.release(long);
+        assert_eq!(messages.bytes(), 0);
         messages.release(indices[3]);
         assert_eq!(messages.announced(Process(1), 8), None);
         assert_eq!(messages.announced(Process(2), 7), None);

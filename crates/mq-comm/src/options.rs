@@ -39,10 +39,11 @@ pub struct Options {
     pub bypass: bool,
     /// The longest message that is sent eagerly, with its bytes, at any time; in bytes.
     pub eager_limit: usize,
-    /// Bytes of memory that unexpected messages may take in this process, all senders together. Senders of further
-    /// ones are asked to announce them, however short: a blocking send to this process then waits for its receive,
-    /// until half of the memory is free. Messages on their way exceed it by what the transport holds; short ones of
-    /// collective operations, and those of this process to itself, are never held back.
+    /// Bytes of memory that unexpected messages may take in this process, all senders together, with 256 for each
+    /// besides its own. Senders of further ones are asked to announce them, however short: a blocking send to this
+    /// process then waits for its receive, until half of the memory is free. A sender may have sent some 300 messages
+    /// more by the time it hears that. Announced messages are not counted, though each takes some 200 bytes; short ones
+    /// of collective operations, and those of this process to itself, are never held back.
     pub unexpected_limit: usize,
     /// The longest message, in bytes (at most 256 KiB), that others may send this process through a ring
     /// unasked, after an earlier one that was waited for, while the ring is the quicker way for their length.

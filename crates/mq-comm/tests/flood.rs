@@ -10,7 +10,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::watchdog;
-use mq_comm::{Error, Options, Profile, Source, World};
+use mq_comm::{Error, Options, Policy, Profile, Source, World};
 
 /// Bytes of unexpected messages.
 const LIMIT: usize = 256 << 10;
@@ -49,7 +49,7 @@ fn look_on(world: &World, bytes: usize, sent: &AtomicUsize, all: usize) -> Resul
 
 /// Rank 1 sends rank 0 more than that is to keep, before anything is received.
 fn flood(options: &Options, bytes: usize) -> Vec<Profile> {
-    let all = 3 * most(bytes);
+    let all = most(bytes) + 200;
     let sent = AtomicUsize::new(0);
     World::threads_with(2, options, |world| {
         if world.rank() == 1 {
@@ -91,6 +91,94 @@ fn blocking_sends_wait_for_their_receives() {
             assert_eq!(profiles[1].held_back, profiles[1].rendezvous);
         }
     }
+}
+
+#[test]
+fn messages_of_several_parts_are_not_begun_anew() {
+    let _dog = watchdog("messages_of_several_parts_are_not_begun_anew");
+    let all = 30;
+    for round in 0..30 {
+        let bytes = [41_000, 60_000, 90_000][round % 3];
+        let options = Options::default().with(|o| {
+            o.eager_limit = 100_000;
+            o.unexpected_limit = [70_000, LIMIT][round / 3 % 2];
+            o.policy = [Policy::PerPeer, Policy::default()][round / 6 % 2];
+        });
+        let sent = AtomicUsize::new(0);
+        let profiles = World::threads_with(2, &options, |world| {
+            if world.rank() == 1 {
+                for number in 0..all {
+                    world.send(&content(number, bytes), 0, 1)?;
+                    sent.store(number + 1, Ordering::Relaxed);
+                }
+            } else {
+                look_on(world, bytes, &sent, all)?;
+                let mut into = vec![0; bytes];
+                for number in 0..all {
+                    world.recv(&mut into, 1, 1)?;
+                    assert!(into == content(number, bytes), "{number}");
+                }
+                assert_eq!(world.unexpected_bytes(), 0);
+            }
+            Ok(world.profile())
+        })
+        .unwrap();
+        assert_eq!(profiles[1].sent(), all as u64);
+        assert_eq!(profiles[0].received, all as u64);
+    }
+}
+
+#[test]
+fn a_sender_that_finds_room_hears_of_it_too() {
+    let _dog = watchdog("a_sender_that_finds_room_hears_of_it_too");
+    let (sent, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    // More than that is enough.
+    let all = most(1000) + 200;
+    World::threads_with(8, &options(), |world| {
+        let me = world.rank();
+        // The sender has a fastbox from everybody, and wants nothing of any.
+        for peer in 0..8 {
+            for _ in 0..40 {
+                if me == 1 && peer != 1 {
+                    world.recv(&mut [0_u8], peer, 5)?;
+                } else if me == peer && me != 1 {
+                    world.send(&[0_u8], 1, 5)?;
+                }
+            }
+        }
+        if me == 1 {
+            world.recv(&mut [0_u8], 0, 6)?;
+            for number in 0..all {
+                world.send(&content(number, 1000), 0, 1)?;
+                sent.store(number + 1, Ordering::Relaxed);
+                // The box is empty before the next one.
+                while taken.load(Ordering::Relaxed) == number {
+                    std::thread::yield_now();
+                }
+            }
+        } else if me == 0 {
+            let before = world.profile().unexpected;
+            world.send(&[0_u8], 1, 6)?;
+            loop {
+                world.progress()?;
+                let came = world.profile().unexpected - before;
+                if came * (1000 + EACH) > world.unexpected_bytes() {
+                    break;
+                }
+                taken.store(came as usize, Ordering::Relaxed);
+            }
+            let came = sent.load(Ordering::Relaxed);
+            assert!(came <= most(1000), "{came}");
+            taken.store(usize::MAX, Ordering::Relaxed);
+            for number in 0..all {
+                let mut into = [0; 1000];
+                world.recv(&mut into, 1, 1)?;
+                assert!(into[..] == content(number, 1000), "{number}");
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
 }
 
 #[test]
@@ -246,7 +334,8 @@ fn what_a_communicator_leaves_behind_holds_nobody_back_for_ever() {
         if world.rank() == 1 {
             let failed = other.scope(|s| {
                 while world.profile().held_back == 0 {
-                    s.isend(&[7_u8; 1000], 0, 3)?;
+                    let sending = s.isend(&[7_u8; 1000], 0, 3)?;
+                    while !sending.test()? && world.profile().held_back == 0 {}
                 }
                 is_held_back.store(true, Ordering::Release);
                 Err::<(), _>(Error::Cancelled)
@@ -261,18 +350,44 @@ fn what_a_communicator_leaves_behind_holds_nobody_back_for_ever() {
         drop(other);
         world.barrier()?;
         assert_eq!(world.unexpected_bytes(), 0);
-        // The first one may still be announced, and shows that there is room.
-        for last in [false, true] {
-            if world.rank() == 1 {
-                let before = world.profile().held_back;
-                world.send(&[7_u8; 1000], 0, 1)?;
-                world.recv(&mut [0_u8], 0, 2)?;
-                assert!(!last || world.profile().held_back == before);
-            } else {
-                world.recv(&mut [0_u8; 1000], 1, 1)?;
-                world.send(&[0_u8], 1, 2)?;
-            }
+        if world.rank() == 1 {
+            let before = world.profile().held_back;
+            world.send(&[7_u8; 1000], 0, 1)?;
+            assert_eq!(world.profile().held_back, before);
+        } else {
+            world.recv(&mut [0_u8; 1000], 1, 1)?;
         }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn two_that_have_held_each_other_back_go_on() {
+    let _dog = watchdog("two_that_have_held_each_other_back_go_on");
+    let held_back = AtomicUsize::new(0);
+    World::threads_with(2, &options(), |world| {
+        let other = world.dup()?;
+        let peer = 1 - world.rank();
+        let failed = other.scope(|s| {
+            while world.profile().held_back == 0 {
+                let sending = s.isend(&[7_u8; 1000], peer, 3)?;
+                while !sending.test()? && world.profile().held_back == 0 {}
+            }
+            held_back.fetch_add(1, Ordering::Relaxed);
+            while held_back.load(Ordering::Relaxed) < 2 {
+                world.progress()?;
+            }
+            Err::<(), _>(Error::Cancelled)
+        });
+        assert!(matches!(failed, Err(Error::Cancelled)), "{failed:?}");
+        world.barrier()?;
+        drop(other);
+        world.barrier()?;
+        assert_eq!(world.unexpected_bytes(), 0);
+        // Eager again: neither waits for the other's receive.
+        world.send(&[1_u8], peer, 1)?;
+        world.recv(&mut [0_u8], peer, 1)?;
         Ok(())
     })
     .unwrap();

@@ -366,6 +366,7 @@ impl<T: Transport> Core<T> {
         kept.keeper = Keeper::Nobody;
         let (from, body) = (kept.from, kept.body);
         self.state.messages.release(message);
+        self.after_release();
         match body {
             Body::Announced { send, .. } => self.answer_finished(from, send),
             Body::Here => {

@@ -9,7 +9,7 @@ use super::{Core, State, Target};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{Kind, Payload};
-use crate::messages::{self, Body, Keeper};
+use crate::messages::{Body, Keeper};
 use crate::request::{ANYONE, Outcome, Stage};
 use crate::say::say;
 use crate::steps::{Step, step};
@@ -379,7 +379,7 @@ impl State {
         let kept = self.messages.at_mut(message);
         kept.body = body;
         if kept.shown || matches!(body, Body::Lost(_)) {
-            kept.bytes = messages::Bytes::new();
+            self.messages.empty(message);
             return;
         }
         if kept.keeper == Keeper::User {

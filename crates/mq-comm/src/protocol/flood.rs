@@ -7,9 +7,12 @@
 //! announce all messages to it. Their bytes then remain with the sender, whose blocking sends wait for their
 //! receives, as MPI allows a standard-mode send to. When half of the memory is free again, the senders are told.
 //!
-//! Both are requests, and nothing depends on when they are heard: what was sent before comes as it was sent, and
-//! messages of any length may be announced. Only the short messages of collective operations stay eager
-//! (`ALWAYS_EAGER`).
+//! Both are requests, and no message depends on when they are heard: what was sent before comes as it was sent, and
+//! messages of any length may be announced. A sender hears them when it waits for anything, also for room; else it
+//! listens to the receiver every 256 messages, and before it announces a message for that reason alone.
+//!
+//! Not held back are the short messages of collective operations (`ALWAYS_EAGER`), and the announcements themselves,
+//! of which a blocking sender has one at a time.
 
 use mq_shm::Process;
 
@@ -53,6 +56,12 @@ impl State {
         }
     }
 
+    /// Whether a message to a process is announced only because that has asked for it.
+    #[inline]
+    pub(super) fn is_held_back(&self, to: Process, bytes: usize) -> bool {
+        bytes <= self.eager_limit && self.peers[to.index()].wants_announcements
+    }
+
     /// Another process wants all messages to it to be announced, or no longer does.
     pub(super) fn set_wants_announcements(&mut self, process: Process, wants: bool) {
         self.peers[process.index()].wants_announcements = wants;
@@ -88,6 +97,21 @@ impl<T: Transport> Core<T> {
         }
         step(Step::Flooded);
         self.answer(from, Kind::AnnounceAll, 0, Payload::default())
+    }
+
+    /// Goes round once, and looks into the box of a process of which nothing need be wanted: it may have asked that
+    /// messages be announced, or that they no longer be.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn listen_to(&mut self, process: Process) {
+        let wanted = self.transport.want(Some(process)).map_err(Error::from);
+        let heard = self.progress();
+        if wanted.is_ok() {
+            self.transport.unwant(Some(process));
+        }
+        if let Err(error) = wanted.and(heard) {
+            self.state.failed_elsewhere(error);
+        }
     }
 
     /// Messages may have been received: if few are left, the next ones may be eager again.

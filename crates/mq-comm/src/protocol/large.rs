@@ -51,8 +51,6 @@ impl<T: Transport> Core<T> {
     #[cold]
     fn fetch(&mut self, receive: u32, expected: bool) -> Result<(), Error> {
         step(Step::Matched);
-        // Those before it may have been dropped with their communicator.
-        self.after_release();
         let slot = self.state.requests.at_mut(receive);
         let (from, send, total) = (slot.peer, slot.remote, slot.total);
         let room = slot.room();
@@ -73,6 +71,10 @@ impl<T: Transport> Core<T> {
             Some(_) if is_shared => Chosen::always(Way::Read),
             Some(from) if total < from => Chosen::always(Way::Ring),
             Some(_) => Chosen::always(Way::Read),
+            // One that is announced only because this process was flooded: nothing would be learnt from it.
+            None if total <= self.state.eager_limit as u64 && !self.state.comes_by_ring(from) => {
+                Chosen::always(Way::Read)
+            }
             None => self.state.choose_way(from, room, is_shared),
         };
         if chosen.way() == Way::Ring {

@@ -198,6 +198,7 @@ impl<T: Transport> Core<T> {
             }
             Body::Ring => {
                 self.state.take_on_its_way(receive, message);
+                self.after_release();
                 self.fetch_if_large(receive, false)
             }
             Body::Withdrawn | Body::Lost(_) => {
@@ -207,6 +208,7 @@ impl<T: Transport> Core<T> {
                 };
                 self.state.messages.release(message);
                 self.state.requests.complete(receive, outcome);
+                self.after_release();
                 Ok(())
             }
         }

@@ -21,22 +21,20 @@ const SENDS: i32 = 256;
 
 impl<T: Transport> Core<T> {
     /// Whether a message may be sent at once: nothing waits to be sent before it. Now and then, also looks at what
-    /// has come, since a receiver may have been flooded.
+    /// has come from its receiver, which may be flooded.
     #[inline(always)]
-    pub(crate) fn may_send(&mut self) -> bool {
+    pub(crate) fn may_send(&mut self, to: Process) -> bool {
         self.state.sends_left -= 1;
-        self.state.sends_left >= 0 || self.may_send_on()
+        self.state.sends_left >= 0 || self.may_send_on(to)
     }
 
     #[cold]
     #[inline(never)]
-    fn may_send_on(&mut self) -> bool {
+    fn may_send_on(&mut self, to: Process) -> bool {
         self.state.sends_left = 0;
         if self.state.clogged.is_empty() {
             self.state.sends_left = SENDS;
-            if let Err(error) = self.progress() {
-                self.state.failed_elsewhere(error);
-            }
+            self.listen_to(to);
         }
         self.state.clogged.is_empty()
     }
@@ -58,7 +56,8 @@ impl<T: Transport> Core<T> {
         }
         let total = buffer.len();
         let mut tried = false;
-        if self.may_send() && self.state.is_eager(to, word, total) {
+        // The rest of a message follows its first part, whatever its receiver has asked for meanwhile.
+        if done > 0 || self.may_send(to) && self.state.is_eager(to, word, total) {
             match self
                 .transport
                 .try_send(to, [bits, word.0], buffer.bytes(), done)
@@ -84,6 +83,9 @@ impl<T: Transport> Core<T> {
                 // Occurs again, and is handled, below.
                 Err(_) => {}
             }
+        } else if self.state.is_held_back(to, total) {
+            // It may have been told that it no longer is.
+            self.listen_to(to);
         }
         let name = self.state.requests.add(New {
             stage: Stage::Waiting,
@@ -112,7 +114,7 @@ impl<T: Transport> Core<T> {
         if let Some(how) = self.state.peers[to.index()].gone {
             self.state.requests.complete(send, Outcome::Gone(to, how));
             Ok(())
-        } else if self.state.is_eager(to, word, bytes as usize) {
+        } else if done > 0 || self.state.is_eager(to, word, bytes as usize) {
             self.state.profile.eager += 1;
             self.state.profile.eager_bytes += bytes;
             let header = [bits, word.0];

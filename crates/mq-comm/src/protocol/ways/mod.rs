@@ -166,6 +166,11 @@ impl State {
         Chosen { turn, class }
     }
 
+    /// Whether the memory of a process cannot be read.
+    pub(super) fn comes_by_ring(&self, from: Process) -> bool {
+        self.peers[from.index()].only_by_ring[0]
+    }
+
     /// A process begins to time both ways for messages to it: messages from it are timed at the same time.
     pub(super) fn time_too(&mut self, from: Process) {
         if self.single_copy_from.is_none()
