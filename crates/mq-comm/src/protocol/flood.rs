@@ -24,7 +24,7 @@ use crate::say::say;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// What a process does about its unexpected messages, and what others ask of it because of theirs.
+/// What a process does about its unexpected messages.
 #[derive(Debug)]
 pub(super) struct Flood {
     /// Bytes of unexpected messages above which senders are asked to announce theirs.
