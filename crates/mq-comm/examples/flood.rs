@@ -16,12 +16,11 @@ fn main() -> Result<(), Error> {
         .skip(1)
         .map_while(|text| text.parse().ok())
         .collect();
-    let &[messages, bytes, seconds] = &numbers[..] else {
+    let (&[messages, bytes, seconds], 3) = (&numbers[..], World::launched_size()?) else {
         eprintln!("usage, with 3 processes: flood MESSAGES BYTES SECONDS");
         std::process::exit(2);
     };
     World::run(|world| {
-        assert_eq!(world.size(), 3, "flood needs 3 processes");
         let mut buffer = vec![0_u8; bytes as usize];
         let number = buffer.len().min(size_of::<u64>());
         world.barrier()?;

@@ -71,10 +71,6 @@ impl<T: Transport> Core<T> {
             Some(_) if is_shared => Chosen::always(Way::Read),
             Some(from) if total < from => Chosen::always(Way::Ring),
             Some(_) => Chosen::always(Way::Read),
-            // One that is announced only because this process was flooded: nothing would be learnt from it.
-            None if total <= self.state.eager_limit as u64 && !self.state.comes_by_ring(from) => {
-                Chosen::always(Way::Read)
-            }
             None => self.state.choose_way(from, room, is_shared),
         };
         if chosen.way() == Way::Ring {

@@ -158,17 +158,17 @@ impl State {
     pub(super) fn choose_way(&mut self, from: Process, bytes: usize, is_shared: bool) -> Chosen {
         let class = class_of(bytes, is_shared);
         let peer = &mut self.peers[from.index()];
+        let only_by_ring = peer.only_by_ring[usize::from(is_shared)];
+        if bytes < 1 << SHORTEST && bytes <= self.eager_limit && !only_by_ring {
+            // Mostly announced because this process was flooded; it would be timed with far longer ones.
+            return Chosen::always(Way::Read);
+        }
         peer.last_large = Some(class as u8);
-        if peer.only_by_ring[usize::from(is_shared)] {
+        if only_by_ring {
             return Chosen::always(Way::Ring);
         }
         let turn = self.ways.classes[class].next();
         Chosen { turn, class }
-    }
-
-    /// Whether the memory of a process cannot be read.
-    pub(super) fn comes_by_ring(&self, from: Process) -> bool {
-        self.peers[from.index()].only_by_ring[0]
     }
 
     /// A process begins to time both ways for messages to it: messages from it are timed at the same time.
