@@ -7,7 +7,7 @@ use mq_trace::{Header, Line, TraceWriter};
 
 use crate::cli::DepthOptions;
 use crate::error::Error;
-use crate::{progress, report, whole};
+use crate::{output_file, progress, report};
 
 /// The most operations of a generated trace, some 2 GB of memory.
 const MAX_OPERATIONS: u64 = 20_000_000;
@@ -27,7 +27,7 @@ pub(crate) fn depth(options: &DepthOptions) -> Result<(), Error> {
     }
     let file = options.output.as_ref();
     let file = file.filter(|path| path.as_os_str() != "-");
-    file.map_or(Ok(()), |path| whole::prepare(path))?;
+    file.map_or(Ok(()), |path| output_file::prepare(path))?;
     let pattern = pattern(options);
     let lines = {
         let bar = progress::bar(operations, "matching");
@@ -40,7 +40,7 @@ pub(crate) fn depth(options: &DepthOptions) -> Result<(), Error> {
     let header = header(options, &pattern);
     match file {
         Some(path) => {
-            let written = whole::write(path, |path| {
+            let written = output_file::write(path, |path| {
                 let writer = TraceWriter::create(path, &header)?;
                 write(writer, &lines)
             });

@@ -17,9 +17,9 @@ mod exit;
 mod generate;
 mod input;
 mod mismatches;
-mod names;
 #[cfg(target_os = "linux")]
 mod node;
+mod output_file;
 mod plot;
 mod progress;
 mod record;
@@ -30,7 +30,7 @@ mod run;
 mod stats;
 mod structures;
 mod timing;
-mod whole;
+mod trace_names;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -168,7 +168,10 @@ fn what_a_probe_has_shown_is_found_by_the_next_one() {
             }
             barrier.wait();
         }
-        assert_eq!(missed, [0_u32; 0], "rounds in which the second probe found nothing");
+        assert_eq!(
+            missed, [0_u32; 0],
+            "rounds in which the second probe found nothing"
+        );
         Ok(())
     };
     World::threads(PROCESSES, program).unwrap();

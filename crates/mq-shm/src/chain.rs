@@ -13,7 +13,7 @@
 //! chain of returned cells works the same way; what is taken from it belongs to one process.
 
 use crate::cell::Cell;
-use crate::index::{CellId, Link};
+use crate::ids::{CellId, Link};
 use crate::sync::{AtomicU32, Ordering};
 
 /// Many processes push, one takes all.

@@ -18,7 +18,7 @@
 //! A place in a segment is not used twice, so nobody needs the memory; but a job of which many processes die
 //! takes no more memory than its survivors need.
 
-use crate::index::Process;
+use crate::ids::Process;
 use crate::liveness;
 use crate::place::Place;
 use crate::segment::{Memory, Part};

@@ -18,7 +18,7 @@ use crate::cell::Cell;
 use crate::error::ShmError;
 use crate::estate::HOLDERS;
 use crate::fastbox::FastBox;
-use crate::index::{CellId, Process};
+use crate::ids::{CellId, Process};
 use crate::large::ring::Ring;
 use crate::place::Place;
 

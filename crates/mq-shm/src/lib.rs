@@ -36,20 +36,20 @@ pub mod buffers;
 mod cell;
 mod chain;
 pub mod channel;
-#[cfg(not(mq_loom))]
-mod company;
 mod copy;
+#[cfg(not(mq_loom))]
+mod cores;
 pub mod endpoint;
 mod error;
 mod estate;
 pub mod fastbox;
-mod index;
+mod found;
+mod ids;
 pub mod large;
 pub mod layout;
 pub mod liveness;
 #[cfg(all(mq_loom, test))]
 mod models;
-mod part;
 mod place;
 mod pool;
 pub mod segment;
@@ -65,7 +65,7 @@ pub use cell::CELL_PAYLOAD;
 pub use channel::{Counters, Policy};
 pub use endpoint::{Arrival, Endpoint, Incoming, Options, Sent, Short};
 pub use error::ShmError;
-pub use index::Process;
+pub use ids::Process;
 pub use large::single_copy::{Copied, Remote, permit as permit_single_copy};
 pub use large::{Pulled, Pushed, RingId, Stretch};
 pub use layout::Geometry;

@@ -29,7 +29,7 @@ pub(crate) use self::kernel::namespace;
 pub(crate) use self::kernel::pid;
 pub(crate) use self::watch::Watch;
 use crate::error::ShmError;
-use crate::index::Process;
+use crate::ids::Process;
 use crate::place::Place;
 use crate::sync::Ordering;
 

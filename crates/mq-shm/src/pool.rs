@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::channel::{Counters, Tuning};
 use crate::error::ShmError;
-use crate::index::{CellId, Link, Process};
+use crate::ids::{CellId, Link, Process};
 use crate::layout::Geometry;
 use crate::segment::{Memory, Part};
 

@@ -5,7 +5,7 @@ use core::mem::offset_of;
 
 use crate::cell::{Cell, CellBody, CellHead};
 use crate::fastbox::FastBox;
-use crate::index::{CellId, Process};
+use crate::ids::{CellId, Process};
 use crate::large::claims::Claims;
 use crate::large::ring::Ring;
 use crate::layout::{Geometry, RINGS};

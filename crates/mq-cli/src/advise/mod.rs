@@ -16,7 +16,7 @@ use self::verdict::Verdict;
 use crate::cli::{AdviseOptions, Format};
 use crate::error::Error;
 use crate::replay::{self, Replayed};
-use crate::{input, names, report, stats};
+use crate::{input, report, stats, trace_names};
 
 /// The advice on one trace, or on all together. The fields are keys of the JSON output.
 #[derive(Serialize)]
@@ -46,7 +46,7 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     let (traces, left_out) = input::traces(&options.traces)?;
     let kinds = kinds(replay::structures(&options.timed, &traces)?, &traces);
     let paths: Vec<&str> = traces.iter().map(Trace::name).collect();
-    let labels = names::labels(&paths);
+    let labels = trace_names::labels(&paths);
     let repetitions = options.timed.repeat as usize;
     let mut reproduced = true;
     let mut advices = Vec::with_capacity(traces.len());

@@ -136,7 +136,7 @@ fn prepare_plot(options: &NodeOptions) -> Result<(), Error> {
     options
         .plot
         .as_deref()
-        .map_or(Ok(()), crate::whole::prepare)
+        .map_or(Ok(()), crate::output_file::prepare)
 }
 
 /// Runs this same command once in each process.

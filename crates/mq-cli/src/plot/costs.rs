@@ -10,9 +10,9 @@ use super::{
     Area, GRID, HEAD, INK, MARGIN, NOTE, PANEL_TITLE, TEXT, cut, failed, image, note, shown, text,
 };
 use crate::error::Error;
-use crate::names;
 use crate::replay::Replayed;
 use crate::report::{count, decimal};
+use crate::trace_names;
 
 const BASELINE: RGBColor = RGBColor(0x77, 0x77, 0x77);
 const PUBLISHED: RGBColor = RGBColor(0x4c, 0x8b, 0xc4);
@@ -41,7 +41,7 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<LogCoord<f64>,
 /// that take longest in `list`.
 pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
     let traces: Vec<&str> = results.iter().map(|result| &*result.trace).collect();
-    let labels = names::labels(&traces);
+    let labels = trace_names::labels(&traces);
     let panels = shown(results.len(), |i| results[i].list_ns_per_op);
     let (head, left_out) = match panels.len() {
         all if all == results.len() => (HEAD, None),

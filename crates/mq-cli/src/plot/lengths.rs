@@ -7,9 +7,9 @@ use super::{
     Area, GRID, HEAD, INK, MARGIN, NOTE, PANEL_TITLE, TEXT, cut, failed, image, note, shown, text,
 };
 use crate::error::Error;
-use crate::names;
 use crate::report::count;
 use crate::stats::Lengths;
+use crate::trace_names;
 
 const POSTED: RGBColor = RGBColor(0x1f, 0x6f, 0xb4);
 const UNEXPECTED: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
@@ -21,7 +21,7 @@ const HEIGHT: u32 = 300;
 /// Draws the queue lengths by operation number; of many traces, those with the longest queues.
 pub(crate) fn draw(traces: &[Lengths]) -> Result<String, Error> {
     let names: Vec<&str> = traces.iter().map(|trace| &*trace.trace).collect();
-    let labels = names::labels(&names);
+    let labels = trace_names::labels(&names);
     let shown = shown(traces.len(), |i| longest(&traces[i]) as f64);
     let (head, left_out) = match shown.len() {
         all if all == traces.len() => (HEAD, None),

@@ -15,7 +15,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::error::Error;
-use crate::whole;
+use crate::output_file;
 
 /// The canvas of a plot.
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -41,7 +41,8 @@ const PANELS: usize = 24;
 
 /// Writes a drawn plot to a file.
 pub(crate) fn save(path: &Path, svg: &str) -> Result<(), Error> {
-    whole::write(path, |beside| fs::write(beside, svg)).map_err(|error| Error::write(path, error))
+    output_file::write(path, |beside| fs::write(beside, svg))
+        .map_err(|error| Error::write(path, error))
 }
 
 /// Draws an image of `size` with a title and a legend; `body` draws what is below them.

@@ -10,7 +10,7 @@ use crate::cli::{Format, ReplayOptions, Timed};
 use crate::error::Error;
 use crate::report::JsonList;
 use crate::timing::{Timing, Timings, measure, ns_per_op};
-use crate::{input, mismatches, names, plot, progress, report, say, whole};
+use crate::{input, mismatches, output_file, plot, progress, report, say, trace_names};
 
 /// The most ranks, over all communicators, for which `array` is replayed: 2 GiB.
 const MAX_ARRAY_RANKS: u64 = 1 << 27;
@@ -70,7 +70,10 @@ pub(crate) struct Replayed {
 pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
     let (traces, left_out) = input::traces(&options.traces)?;
     let kinds = structures(&options.timed, &traces)?;
-    options.plot.as_deref().map_or(Ok(()), whole::prepare)?;
+    options
+        .plot
+        .as_deref()
+        .map_or(Ok(()), output_file::prepare)?;
     let mut printer = Printer::new(options);
     let mut reproduced = true;
     let mut results = Vec::with_capacity(traces.len());
@@ -173,7 +176,7 @@ pub(crate) fn replay(trace: &Trace, kinds: &[Kind], repetitions: usize) -> (Repl
         timed_kinds.push(Kind::List);
     }
     let steps = kinds.len() + (timed_kinds.len() + 1) * (repetitions + 1);
-    let bar = progress::bar(steps as u64, &names::label(trace.name()));
+    let bar = progress::bar(steps as u64, &trace_names::label(trace.name()));
 
     let reports: Vec<(Kind, Report)> = kinds
         .iter()

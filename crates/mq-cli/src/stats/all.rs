@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::Summary;
 use super::searches::{SearchLengths, Searched};
-use crate::names;
 use crate::report::{Cells, count, counted, decimal, percent, some, table};
+use crate::trace_names;
 
 const HEADER: [&str; 9] = [
     "trace",
@@ -56,7 +56,7 @@ struct Row {
 impl<'a> All<'a> {
     pub(super) fn of(summaries: &'a [Summary]) -> Self {
         let paths: Vec<&str> = summaries.iter().map(|summary| &*summary.trace).collect();
-        let names = names::distinct(&paths);
+        let names = trace_names::distinct(&paths);
         let named = summaries.iter().zip(names).map(|(summary, name)| Named {
             trace: &summary.trace,
             name,

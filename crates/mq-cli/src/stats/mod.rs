@@ -20,7 +20,7 @@ use self::searches::{SearchLengths, Searches};
 pub(crate) use self::traffic::Traffic;
 use crate::cli::{Format, StatsOptions};
 use crate::error::Error;
-use crate::{input, names, plot, progress, report, whole};
+use crate::{input, output_file, plot, progress, report, trace_names};
 
 /// Operations between two steps of the progress bar.
 const STEP: usize = 4096;
@@ -53,7 +53,10 @@ pub(crate) struct Summary {
 /// Describes the traces.
 pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
     let (traces, mut left_out) = input::checked(&options.traces)?;
-    options.plot.as_deref().map_or(Ok(()), whole::prepare)?;
+    options
+        .plot
+        .as_deref()
+        .map_or(Ok(()), output_file::prepare)?;
     let mut summaries = Vec::with_capacity(traces.len());
     let mut lengths = Vec::with_capacity(traces.len());
     for good in traces {
@@ -97,7 +100,7 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
 /// Replays a trace through `list` and counts.
 pub(crate) fn describe(trace: &Trace) -> (Summary, Lengths) {
     let operations = trace.operations();
-    let bar = progress::bar(operations.len() as u64, &names::label(trace.name()));
+    let bar = progress::bar(operations.len() as u64, &trace_names::label(trace.name()));
     let mut posted = Searches::default();
     let mut unexpected = Searches::default();
     let mut lengths = Lengths::new(trace.name(), operations.len());

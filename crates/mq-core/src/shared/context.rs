@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossbeam_utils::CachePadded;
 
 use super::lock::Lock;
-use super::names::{PlaceId, count_of};
+use super::numbers::{PlaceId, count_of};
 use super::options::{Divide, Sharding};
 use super::place::{Before, Mode, OPEN, Place, Reach, Standing, shard_of};
 use super::pressure::Pressure;

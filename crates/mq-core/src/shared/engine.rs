@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::directory::{Directory, Found};
-use super::names::MOST_AT_FIRST;
+use super::numbers::MOST_AT_FIRST;
 use super::options::Sharding;
 use super::shared_context::SharedContext;
 use super::sync::Mutex;

@@ -1,7 +1,7 @@
 //! Steps that involve more than one place: elders, the gate, and operations for any source.
 
 use super::context::{All, Context};
-use super::names::{PlaceId, count_of};
+use super::numbers::{PlaceId, count_of};
 use super::place::{Mode, OPEN, Place, Reach, shard_of};
 use crate::handle::Handle;
 use crate::queues::{DeliveredOf, Entry, EnvelopeOf, MatchQueues, SeenOf, TakenOf};

@@ -86,7 +86,7 @@ mod directory;
 mod engine;
 mod gated;
 mod lock;
-mod names;
+mod numbers;
 mod operations;
 mod options;
 mod place;

@@ -1,7 +1,7 @@
 //! The operations on one context.
 
 use super::context::{Context, Held};
-use super::names::{PlaceId, count_of};
+use super::numbers::{PlaceId, count_of};
 use super::place::{OPEN, Place, Standing};
 use super::sync::MutexGuard;
 use crate::envelope::{ContextId, Envelope};

@@ -6,7 +6,7 @@ use crate::buffers::window::{Access, Window};
 use crate::buffers::{Block, Region};
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
-use crate::index::Process;
+use crate::ids::Process;
 use crate::large::single_copy::Copied;
 use crate::segment::Memory;
 use crate::steps::{Step, step};

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use crate::endpoint::{Endpoint, Sent};
 use crate::error::ShmError;
-use crate::index::Process;
+use crate::ids::Process;
 use crate::large::claims::{Claims, Help, PART};
 use crate::large::cooperative::{FROM, FROM_SHARED, Offer, SHOWN, Shown};
 use crate::large::single_copy::{Copied, Known, Remote, Unseen};

@@ -7,7 +7,7 @@ use crate::endpoint::peer::NO_MESSAGE;
 use crate::endpoint::{Ending, Endpoint};
 use crate::error::ShmError;
 use crate::estate;
-use crate::index::Process;
+use crate::ids::Process;
 use crate::liveness::Gone;
 use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};

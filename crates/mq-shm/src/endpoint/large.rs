@@ -4,7 +4,7 @@
 use crate::copy::Way;
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
-use crate::index::Process;
+use crate::ids::Process;
 use crate::large::ring::{BUFFER_BYTES, BUFFERS, Pulled, Pushed, Ring, RingId, Share, Stretch};
 use crate::large::single_copy::{Copied, Known, Remote};
 use crate::layout::RINGS;

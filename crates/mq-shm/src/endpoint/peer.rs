@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use crate::fastbox::{Inlet, Outlet};
-use crate::index::CellId;
+use crate::found::Found;
+use crate::ids::CellId;
 use crate::large::cooperative::Helps;
 use crate::large::pace::{ReadPace, WritePace};
 use crate::large::single_copy::Known;
 use crate::liveness::Gone;
-use crate::part::Found;
 use crate::place::Place;
 
 #[derive(Debug)]

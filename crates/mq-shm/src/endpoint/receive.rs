@@ -12,7 +12,7 @@ use crate::endpoint::incoming::{Held, Incoming};
 use crate::endpoint::peer::NO_MESSAGE;
 use crate::endpoint::{Ending, Endpoint};
 use crate::error::ShmError;
-use crate::index::{CellId, Link, Process};
+use crate::ids::{CellId, Link, Process};
 use crate::liveness::Gone;
 use crate::segment::{Mapped, Memory};
 use crate::steps::{Step, step};

@@ -5,14 +5,14 @@ use core::time::Duration;
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::fastbox::Outlet;
-use crate::index::Process;
+use crate::ids::Process;
 use crate::liveness;
 use crate::segment::Memory;
 use crate::sleeper;
 use crate::steps::{Step, step};
 use crate::wait::{Idle, Rest};
 #[cfg(not(mq_loom))]
-use crate::{company, wait::Patience};
+use crate::{cores, wait::Patience};
 
 /// Longest single sleep while a ring is in use, or a message waits for room in a fastbox: the process
 /// that empties these wakes nobody.
@@ -98,7 +98,7 @@ impl<M: Memory> Endpoint<M> {
         {
             let places = self.peers.iter().enumerate();
             let others = places.filter(|&(number, _)| number != self.me.index());
-            let found = company::a_core_each(others.map(|(_, peer)| &*peer.place));
+            let found = cores::a_core_each(others.map(|(_, peer)| &*peer.place));
             self.patience = match found {
                 Some(true) => Patience::SPINNING,
                 Some(false) => Patience::YIELDING,

@@ -1,7 +1,7 @@
 //! The rings of a process: which process is at the other end of each, and which buffers are
 //! promised.
 
-use crate::index::Process;
+use crate::ids::Process;
 use crate::large::ring::{BUFFER_BYTES, BUFFERS, Ring};
 use crate::layout::RINGS;
 use crate::segment::Memory;

@@ -3,7 +3,7 @@
 use crate::endpoint::Endpoint;
 use crate::endpoint::receive::is_turn_of_others;
 use crate::fastbox::{BOX_PAYLOAD, Inlet, LINE_PAYLOAD, Outlet};
-use crate::index::Process;
+use crate::ids::Process;
 use crate::segment::Memory;
 use crate::steps::{Step, step};
 use crate::wait::Idle;

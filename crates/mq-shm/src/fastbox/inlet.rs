@@ -10,8 +10,8 @@ use super::{
 };
 use crate::cell::CELL_PAYLOAD;
 use crate::copy::{copy, fetch_line};
-use crate::index::CellName;
-use crate::part::Found;
+use crate::found::Found;
+use crate::ids::CellName;
 use crate::sync::Ordering;
 
 /// The receiver's side of a box, in private memory.

@@ -15,8 +15,8 @@ use super::{
     copy_part, slots_of,
 };
 use crate::copy::{copy, take_line};
-use crate::index::{CellId, CellName};
-use crate::part::Found;
+use crate::found::Found;
+use crate::ids::{CellId, CellName};
 use crate::sync::Ordering;
 
 /// A line is taken for writing this many slots ahead.

@@ -13,7 +13,7 @@
 //! message, where one side would wait for the other, and more in between, since each count is a line
 //! that goes from one core to the other.
 
-use crate::index::Process;
+use crate::ids::Process;
 use crate::place::Line;
 use crate::sync::{AtomicU64, Guarded, Ordering};
 

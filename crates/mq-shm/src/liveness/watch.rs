@@ -7,7 +7,7 @@ use rustix::process::{PidfdFlags, Resource, getrlimit, pidfd_open};
 
 use super::kernel::{Identity, OVER, has_died, namespace, number_of, pid, tells_apart, which_live};
 use super::{Gone, State, has_ended, left};
-use crate::index::Process;
+use crate::ids::Process;
 use crate::place::Place;
 use crate::segment::{Inode, inode_of};
 use crate::sync::Ordering;

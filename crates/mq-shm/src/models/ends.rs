@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::estate;
-use crate::index::CellId;
+use crate::ids::CellId;
 use crate::place::Place;
 use crate::sync::Ordering;
 

@@ -16,7 +16,7 @@ use loom::thread;
 
 use crate::channel::Tuning;
 use crate::fastbox::BOX_PAYLOAD;
-use crate::index::Process;
+use crate::ids::Process;
 use crate::large::ring::BUFFER_BYTES;
 use crate::liveness::{self, Gone};
 use crate::segment::{Heap, Memory};

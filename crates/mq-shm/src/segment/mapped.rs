@@ -26,7 +26,7 @@ use crate::cell::Cell;
 use crate::error::ShmError;
 use crate::estate;
 use crate::fastbox::FastBox;
-use crate::index::{CellId, Process};
+use crate::ids::{CellId, Process};
 use crate::large::ring::Ring;
 use crate::layout::{Geometry, PAGE};
 use crate::liveness;

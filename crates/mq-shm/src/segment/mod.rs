@@ -18,7 +18,7 @@ use crate::buffers::window::{Access, Window};
 use crate::cell::Cell;
 use crate::error::ShmError;
 use crate::fastbox::FastBox;
-use crate::index::{CellId, Process};
+use crate::ids::{CellId, Process};
 use crate::large::ring::Ring;
 use crate::layout::{Geometry, RINGS};
 use crate::place::Place;
