@@ -29,7 +29,7 @@ models() {
 }
 
 names=("$@")
-models "$LOOM_MAX_PREEMPTIONS" -p mq-core --test loom_gate
+models "$LOOM_MAX_PREEMPTIONS" -p mq-core --test loom
 # The transport's models have more steps of their own, and fewer switches show the same errors.
 models "${LOOM_SHM_PREEMPTIONS:-3}" -p mq-shm --lib models
 [ "$explored" -gt 0 ] || { echo "ci/loom.sh: no model matches ${names[*]}" >&2 && exit 1; }

@@ -14,7 +14,7 @@ run() {
     echo "== $*"
     timeout "${SECONDS_AT_MOST:-900}" cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu "$@"
 }
-run -p mq-core --test shared_stress --test shared_divide
+run -p mq-core --test shared_stress --test shared_divide --test shared_budget
 run -p mq-shm --test order
 run -p mq-comm --test one_mapping
 run -p mq-ffi --test locked

@@ -4,11 +4,12 @@
 
 use std::path::Path;
 
+use mq_core::MatchQueues;
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::*;
 use mq_core::tagged::TaggedPattern;
 use mq_trace::conformance::{
-    Divergence, Setup, compare, compare_divided, compare_divided_midway, compare_engine,
+    Divergence, Setup, Step, compare, compare_divided, compare_divided_midway, compare_engine,
     compare_promised, compare_shared, compare_tagged, compare_tagged_engines, decode, parse_steps,
     random_steps,
 };
@@ -41,14 +42,63 @@ fn setups() -> [Setup; 4] {
     ]
 }
 
-/// The suite of one structure.
+/// Limits and marks, some or none of each, and how a shared engine is divided.
+fn limited() -> impl Strategy<Value = Setup> {
+    let entries = prop::option::of(0_usize..30);
+    let bytes = prop::option::of(0_u64..90);
+    let source_entries = prop::option::of(0_usize..6);
+    let source_bytes = prop::option::of(0_u64..20);
+    let marks = (1_usize..20).prop_flat_map(|high| (Just(high), 0..high));
+    let marks = prop::option::of(marks);
+    let shards = prop::sample::select(vec![2, 4, 64]);
+    let limits = (entries, bytes, source_entries, source_bytes, marks, shards);
+    (limits, 1_u32..).prop_map(|(limits, seed)| {
+        let (entry_budget, byte_budget, source_entry_budget, source_byte_budget, marks, shards) =
+            limits;
+        Setup {
+            entry_budget,
+            byte_budget,
+            source_entry_budget,
+            source_byte_budget,
+            marks,
+            shards,
+            ..Setup::small().hashed_from(seed)
+        }
+    })
+}
+
+/// What an engine over some queues has to agree with the oracle in.
+type Compare = fn(&Setup, &[Step]) -> Result<(), Divergence>;
+
+/// An engine, a shared one, and one that is divided from the beginning, after half of the steps, and where wildcards
+/// are promised away.
+const fn engines<Q>() -> [Compare; 5]
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    [
+        compare_engine::<Q>,
+        compare_shared::<Q>,
+        compare_divided::<Q>,
+        compare_divided_midway::<Q>,
+        compare_promised::<Q>,
+    ]
+}
+
+/// Engines in which the structure is chosen at run time: each has to be compiled only once.
+type Chosen = AnyQueues<MpiPattern, u32, u32>;
+type ChosenTagged = AnyQueues<TaggedPattern, u32, u32>;
+
+/// The suite of one structure: alone, and in engines.
 macro_rules! conformance {
-    ($($name:ident: $type:ident;)*) => {
+    ($($name:ident: $type:ident, $kind:expr;)*) => {
         $(mod $name {
             use super::*;
 
             type Mpi = $type<MpiPattern, u32, u32>;
             type Tagged = $type<TaggedPattern, u32, u32>;
+
+            const KIND: Option<Kind> = $kind;
 
             proptest! {
                 #![proptest_config(config())]
@@ -71,84 +121,23 @@ macro_rules! conformance {
 
                 #[test]
                 fn sixty_four_bit_tags_agree_with_the_oracle(bytes in steps(), seed in 1_u32..) {
-                    for setup in [Setup::small(), Setup::small_in_windows()] {
-                        let setup = setup.hashed_from(seed);
-                        compare_tagged::<Tagged>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
-                    }
-                    compare_tagged_engines::<Tagged>(&Setup::small().hashed_from(seed), &decode(&bytes))
-                        .map_err(|d| fail(&d))?;
-                }
-
-                #[test]
-                fn an_engine_agrees_with_the_oracle(bytes in steps(), seed in 1_u32..) {
-                    compare_engine::<Mpi>(&Setup::small().hashed_from(seed), &decode(&bytes))
-                        .map_err(|d| fail(&d))?;
-                }
-
-                #[test]
-                fn budgets_agree_with_the_oracle(
-                    bytes in steps(),
-                    entries in 0_usize..20,
-                    weight in 0_u64..60,
-                ) {
-                    let setup = Setup::small().with_budgets(entries, weight);
-                    compare_engine::<Mpi>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
-                }
-
-                #[test]
-                fn budgets_of_sources_and_marks_agree_with_the_oracle(
-                    bytes in steps(),
-                    (entries, weight) in (0_usize..40, 0_u64..120),
-                    (source_entries, source_weight) in (0_usize..6, 0_u64..20),
-                    (high, low) in (1_usize..10).prop_flat_map(|high| (Just(high), 0..high)),
-                ) {
-                    let setup = Setup::small()
-                        .with_budgets(entries, weight)
-                        .with_source_budgets(source_entries, source_weight)
-                        .with_marks(high, low);
-                    compare_engine::<Mpi>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
-                }
-
-                #[test]
-                fn marks_without_budgets_agree_with_the_oracle(
-                    bytes in steps(),
-                    (high, low) in (1_usize..20).prop_flat_map(|high| (Just(high), 0..high)),
-                ) {
-                    let setup = Setup::small().with_marks(high, low);
-                    compare_engine::<Mpi>(&setup, &decode(&bytes)).map_err(|d| fail(&d))?;
-                }
-            }
-
-            proptest! {
-                #![proptest_config(config())]
-
-                #[test]
-                fn a_shared_engine_agrees_with_the_oracle(
-                    bytes in steps(),
-                    entries in 0_usize..20,
-                    weight in 0_u64..60,
-                ) {
                     let steps = decode(&bytes);
-                    compare_shared::<Mpi>(&Setup::small(), &steps).map_err(|d| fail(&d))?;
-                    let limited = Setup::small().with_budgets(entries, weight);
-                    compare_shared::<Mpi>(&limited, &steps).map_err(|d| fail(&d))?;
+                    for setup in [Setup::small(), Setup::small_in_windows()] {
+                        let setup = setup.hashed_from(seed).of_kind(KIND);
+                        compare_tagged::<Tagged>(&setup, &steps).map_err(|d| fail(&d))?;
+                        compare_tagged_engines::<ChosenTagged>(&setup, &steps).map_err(|d| fail(&d))?;
+                    }
                 }
 
                 #[test]
-                fn a_divided_engine_agrees_with_the_oracle(
+                fn engines_agree_with_the_oracle(
                     bytes in steps(),
-                    entries in 0_usize..20,
-                    weight in 0_u64..60,
+                    limited in limited(),
                     seed in 1_u32..,
                 ) {
-                    let steps = decode(&bytes);
-                    let small = Setup::small().hashed_from(seed);
-                    let limited = small.clone().with_budgets(entries, weight);
-                    for setup in [small, limited] {
-                        compare_divided::<Mpi>(&setup, &steps).map_err(|d| fail(&d))?;
-                        compare_divided_midway::<Mpi>(&setup, &steps).map_err(|d| fail(&d))?;
-                        compare_promised::<Mpi>(&setup, &steps).map_err(|d| fail(&d))?;
-                    }
+                    let setups = [Setup::small().hashed_from(seed), limited];
+                    let setups = setups.map(|setup| setup.of_kind(KIND));
+                    all_agree(engines::<Chosen>(), &setups, &decode(&bytes))?;
                 }
             }
 
@@ -170,18 +159,10 @@ macro_rules! conformance {
                     for setup in setups() {
                         compare::<Mpi>(&setup, &steps).unwrap_or_else(|d| panic!("{name}: {d}"));
                     }
-                    let limited = Setup::small().with_budgets(18, 49).with_marks(8, 3);
-                    for setup in [Setup::small(), limited] {
-                        for compare in [
-                            compare_engine::<Mpi>,
-                            compare_shared::<Mpi>,
-                            compare_divided::<Mpi>,
-                            compare_divided_midway::<Mpi>,
-                            compare_promised::<Mpi>,
-                        ] {
-                            compare(&setup, &steps).unwrap_or_else(|d| panic!("{name}: {d}"));
-                        }
-                    }
+                    let small = Setup::small().of_kind(KIND);
+                    let limited = small.clone().with_budgets(18, 49).with_marks(8, 3);
+                    all_agree(engines::<Chosen>(), &[small, limited], &steps)
+                        .unwrap_or_else(|d| panic!("{name}: {d}"));
                     compare_tagged::<Tagged>(&Setup::small(), &steps)
                         .unwrap_or_else(|d| panic!("{name}: {d}"));
                 }
@@ -192,13 +173,14 @@ macro_rules! conformance {
                 for (name, bytes) in saved("../../fuzz/corpus/operations") {
                     let Some((&choice, bytes)) = bytes.split_first() else { continue };
                     let steps = decode(bytes);
-                    let compared = match Setup::chosen(choice) {
-                        (setup, true) => compare_engine::<Mpi>(&setup, &steps),
-                        (setup, false) => compare::<Mpi>(&setup, &steps),
+                    let (setup, has_engine) = Setup::chosen(choice);
+                    let setup = setup.of_kind(KIND);
+                    let compared = match has_engine {
+                        true => compare_engine::<Chosen>(&setup, &steps),
+                        false => compare::<Mpi>(&setup, &steps),
                     };
                     compared.unwrap_or_else(|d| panic!("{name}: {d}"));
-                    let setup = Setup::chosen(choice).0.of_all_ranks();
-                    compare_divided_midway::<Mpi>(&setup, &steps)
+                    compare_divided_midway::<Chosen>(&setup.of_all_ranks(), &steps)
                         .unwrap_or_else(|d| panic!("{name}: {d}"));
                 }
             }
@@ -207,25 +189,50 @@ macro_rules! conformance {
         /// The table of structures and this suite name the same ones.
         #[test]
         fn every_structure_is_covered() {
-            assert_eq!(Kind::ALL.len(), [$(stringify!($name)),*].len() - 1);
+            let kinds: Vec<Kind> = [$($kind),*].into_iter().flatten().collect();
+            assert_eq!(kinds, Kind::ALL);
         }
     };
 }
 
 conformance! {
-    list: List;
-    array: Array;
-    four_d: FourD;
-    threshold: Threshold;
-    rbtree: RbTree;
-    bins: Bins;
-    adaptive: Adaptive;
-    pnp: Pnp;
-    col: Col;
-    col_pnp: ColPnp;
-    clusters: ClusteredLists;
-    indexed: Indexed;
-    chosen_at_run_time: AnyQueues;
+    list: List, Some(Kind::List);
+    array: Array, Some(Kind::Array);
+    four_d: FourD, Some(Kind::FourD);
+    threshold: Threshold, Some(Kind::Threshold);
+    rbtree: RbTree, Some(Kind::RbTree);
+    bins: Bins, Some(Kind::Bins);
+    adaptive: Adaptive, Some(Kind::Adaptive);
+    pnp: Pnp, Some(Kind::Pnp);
+    col: Col, Some(Kind::Col);
+    col_pnp: ColPnp, Some(Kind::ColPnp);
+    clusters: ClusteredLists, Some(Kind::Clusters);
+    indexed: Indexed, Some(Kind::Indexed);
+    chosen_at_run_time: AnyQueues, None;
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// As most programs use it: the structure is known when it is compiled.
+    #[test]
+    fn engines_over_the_default_structure_agree_with_the_oracle(
+        bytes in steps(),
+        limited in limited(),
+        seed in 1_u32..,
+    ) {
+        let setups = [Setup::small().hashed_from(seed), limited];
+        all_agree(engines::<Indexed<MpiPattern, u32, u32>>(), &setups, &decode(&bytes))?;
+    }
+}
+
+fn all_agree(engines: [Compare; 5], setups: &[Setup], steps: &[Step]) -> Result<(), TestCaseError> {
+    for setup in setups {
+        for compare in engines {
+            compare(setup, steps).map_err(|divergence| fail(&divergence))?;
+        }
+    }
+    Ok(())
 }
 
 /// Files of a directory, which must hold some.

@@ -6,9 +6,22 @@ use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::shared::sync::Mutex;
 
-/// A ledger under a lock. The lock is the innermost: its holder takes no other. The function called at
-/// a high mark runs under it and must not use the engine.
-pub(crate) struct CommonBudget<M>(Mutex<Box<Ledger<M>>>);
+/// A ledger under a lock, whose holder takes no other lock, and the high-water call under a lock of its own.
+pub(crate) struct CommonBudget<M> {
+    ledger: Mutex<Box<Ledger<M>>>,
+    /// Taken before the ledger's, so that calls come in the order of what they are told.
+    call: Mutex<Option<HighWaterCall>>,
+}
+
+/// Room that was counted for a message. It is given back unless it is [kept](Self::keep): if the queue panics, the
+/// message is not in it.
+pub(crate) struct Room<'a, M, E: Envelope> {
+    budget: &'a CommonBudget<M>,
+    envelope: E,
+    weight: u64,
+    /// A high mark has been reached.
+    reached: bool,
+}
 
 impl<M> CommonBudget<M> {
     /// `None` if there is neither a limit nor a mark: then there is nothing to keep.
@@ -16,40 +29,84 @@ impl<M> CommonBudget<M> {
         budget: Budget<M>,
         high_water: Option<(HighWater, HighWaterCall)>,
     ) -> Option<Self> {
-        let ledger = Ledger::new(budget, high_water)?;
-        Some(Self(Mutex::new(ledger)))
+        let mut ledger = Ledger::new(budget, high_water)?;
+        Some(Self {
+            call: Mutex::new(ledger.take_call()),
+            ledger: Mutex::new(ledger),
+        })
     }
 
-    /// Counts a message about to be queued; returns whether a high mark has been reached, so that
-    /// [`ring`](Self::ring) must follow once it is queued.
+    /// Counts a message about to be queued.
     ///
     /// # Errors
     /// There is no room for it, and nothing was counted.
-    pub(crate) fn take<E: Envelope>(&self, envelope: &E, message: &M) -> Result<bool, Error> {
-        let mut ledger = self.0.lock();
-        let weight = ledger.room_for(envelope, message)?;
-        Ok(ledger.count(envelope, weight))
+    pub(crate) fn take<E: Envelope>(
+        &self,
+        envelope: E,
+        message: &M,
+    ) -> Result<Room<'_, M, E>, Error> {
+        let mut ledger = self.ledger.lock();
+        let weight = ledger.room_for(&envelope, message)?;
+        Ok(Room {
+            budget: self,
+            envelope,
+            weight,
+            reached: ledger.count(&envelope, weight),
+        })
     }
 
     /// Makes the call if a high mark has been reached. It is the caller's function, so no other lock may
     /// be held.
     pub(crate) fn ring(&self) {
-        self.0.lock().ring();
+        let mut call = self.call.lock();
+        let due = self.ledger.lock().take_due();
+        if let (Some(used), Some(call)) = (due, &mut *call) {
+            call(used);
+        }
     }
 
     /// What is queued at the moment.
     pub(crate) fn used(&self) -> Used {
-        self.0.lock().used()
+        self.ledger.lock().used()
     }
 
-    /// Bytes of the ledger and of its table of sources.
+    /// Bytes of the ledger, of its table of sources, and of what the caller's function has captured.
+    ///
+    /// # Cost
+    /// Waits for a call that is being made.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let ledger = self.0.lock();
-        size_of::<Ledger<M>>() + ledger.heap_bytes()
+        let call = self.call.lock().as_deref().map_or(0, size_of_val);
+        size_of::<Ledger<M>>() + self.ledger.lock().heap_bytes() + call
     }
 
     /// A message has left.
     pub(crate) fn release<E: Envelope>(&self, envelope: &E, message: &M) {
-        self.0.lock().release(envelope, message);
+        self.ledger.lock().release(envelope, message);
+    }
+
+    /// Some messages have left, for everybody else at one moment.
+    pub(crate) fn release_all<'a, E: Envelope + 'a>(
+        &self,
+        messages: impl Iterator<Item = (&'a E, &'a M)>,
+    ) where
+        M: 'a,
+    {
+        self.ledger.lock().release_all(messages);
+    }
+}
+
+impl<M, E: Envelope> Room<'_, M, E> {
+    /// The message is queued; returns whether [`ring`](CommonBudget::ring) must follow.
+    pub(crate) fn keep(self) -> bool {
+        let reached = self.reached;
+        core::mem::forget(self);
+        reached
+    }
+}
+
+impl<M, E: Envelope> Drop for Room<'_, M, E> {
+    fn drop(&mut self) {
+        let mut ledger = self.budget.ledger.lock();
+        ledger.give_back(&self.envelope, self.weight);
     }
 }

@@ -33,7 +33,8 @@ struct Alarm {
     armed: bool,
     /// The use when a mark was reached, if the call has not been made yet.
     due: Option<Used>,
-    call: HighWaterCall,
+    /// `None` if the ledger's holder makes the call itself.
+    call: Option<HighWaterCall>,
 }
 
 impl<M> Ledger<M> {
@@ -52,7 +53,7 @@ impl<M> Ledger<M> {
                     marks,
                     armed: true,
                     due: None,
-                    call,
+                    call: Some(call),
                 }),
             })
         })
@@ -147,18 +148,53 @@ impl<M> Ledger<M> {
     }
 
     /// Makes the call if a high mark has been reached.
-    pub(super) fn ring(&mut self) {
+    fn ring(&mut self) {
         // Cleared before the call, which may panic.
-        if let Some(alarm) = &mut self.alarm
-            && let Some(used) = alarm.due.take()
+        if let Some(used) = self.take_due()
+            && let Some(alarm) = &mut self.alarm
+            && let Some(call) = &mut alarm.call
         {
-            (alarm.call)(used);
+            call(used);
         }
+    }
+
+    /// What the call is to be told, if a high mark has been reached.
+    pub(super) fn take_due(&mut self) -> Option<Used> {
+        self.alarm.as_mut()?.due.take()
+    }
+
+    /// The call, for a holder that makes it itself.
+    #[cfg(feature = "shared")]
+    pub(super) fn take_call(&mut self) -> Option<HighWaterCall> {
+        self.alarm.as_mut()?.call.take()
     }
 
     /// A message has left.
     pub(super) fn release<E: Envelope>(&mut self, envelope: &E, message: &M) {
-        let weight = self.weight(message);
+        self.give_back(envelope, self.weight(message));
+    }
+
+    /// Some messages have left together.
+    #[cfg(feature = "shared")]
+    pub(super) fn release_all<'a, E: Envelope + 'a>(
+        &mut self,
+        messages: impl Iterator<Item = (&'a E, &'a M)>,
+    ) where
+        M: 'a,
+    {
+        for (envelope, message) in messages {
+            self.subtract(envelope, self.weight(message));
+        }
+        self.rearm();
+    }
+
+    /// The room of a message of this weight is free again.
+    pub(super) fn give_back<E: Envelope>(&mut self, envelope: &E, weight: u64) {
+        self.subtract(envelope, weight);
+        self.rearm();
+    }
+
+    fn subtract<E: Envelope>(&mut self, envelope: &E, weight: u64) {
         // Saturating, for a `weigh` that returns different values, and for messages that were queued
         // past the budget.
         self.entries = self.entries.saturating_sub(1);
@@ -166,7 +202,6 @@ impl<M> Ledger<M> {
         if self.budget.limits_sources() {
             self.release_at_source(key(envelope), weight);
         }
-        self.rearm();
     }
 
     fn release_at_source(&mut self, source: u64, weight: u64) {
@@ -202,11 +237,8 @@ impl<M> Ledger<M> {
 
     /// Bytes of the table of sources, and of what the caller's function has captured.
     pub(super) fn heap_bytes(&self) -> usize {
-        let call = self
-            .alarm
-            .as_ref()
-            .map_or(0, |alarm| size_of_val(&*alarm.call));
-        self.table_bytes() + call
+        let call = self.alarm.as_ref().and_then(|alarm| alarm.call.as_deref());
+        self.table_bytes() + call.map_or(0, size_of_val)
     }
 
     fn table_bytes(&self) -> usize {

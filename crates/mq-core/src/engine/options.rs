@@ -55,13 +55,13 @@ impl<M> EngineOptions<M> {
     /// only after they have fallen to the low marks.
     ///
     /// The call comes after the message that reaches the mark has been queued, before the operation
-    /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile. With a `SharedEngine`, a call that used
-    /// the engine, or waited for a lock that a thread holds while using the engine, would wait forever. To
-    /// have something done, such as flow control, leave a note; while the call runs, threads that queue or
-    /// take an unexpected message wait for it, with their locks held, so others in the same context wait
-    /// too. With a `SharedEngine` the call may come from another thread's next operation, a moment before
-    /// the message can be received, and if the use falls and reaches the mark again before the call is
-    /// made, there is one call for both.
+    /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile: to have something done, such as flow
+    /// control, leave a note. A `SharedEngine` holds no lock of its queues meanwhile, so the call may take
+    /// messages out and ask for the use. But it must not let messages arrive, or wait for a thread that
+    /// does: calls are made one at a time, and that arrival may have to wait for this one. With a
+    /// `SharedEngine` the call may come from another thread's next operation, a moment before the message
+    /// can be received, and if the use falls and reaches the mark again before the call is made, there is
+    /// one call for both.
     ///
     /// ```
     /// use std::sync::mpsc::channel;

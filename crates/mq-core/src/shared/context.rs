@@ -197,6 +197,10 @@ impl<Q: MatchQueues> Context<Q> {
         terms: impl FnOnce() -> Result<Terms, Error>,
         config: Config,
     ) -> Result<u64, Error> {
+        let divide_at_once = self.sharding.divide == Divide::AtOnce;
+        if divide_at_once {
+            self.make_shards();
+        }
         let mut all = self.lock_all();
         let whole = &mut *all.whole;
         if whole.standing.mode != Mode::Absent {
@@ -215,9 +219,8 @@ impl<Q: MatchQueues> Context<Q> {
                 terms,
             },
         );
-        drop(all);
-        if self.sharding.divide == Divide::AtOnce {
-            self.divide(Some(life));
+        if divide_at_once {
+            self.divide_held(&mut all);
         }
         Ok(life)
     }
@@ -226,6 +229,15 @@ impl<Q: MatchQueues> Context<Q> {
     /// a life other than the one the caller means.
     #[cold]
     pub(super) fn divide(&self, life: Option<u64>) {
+        self.make_shards();
+        let mut all = self.lock_all();
+        let standing = &all.whole.standing;
+        if standing.mode == Mode::Whole && standing.check_alive(self.id, life).is_ok() {
+            self.divide_held(&mut all);
+        }
+    }
+
+    fn make_shards(&self) {
         if self.shards.get().is_none() {
             let whole = self.whole.lock();
             if self.shards.get().is_none() {
@@ -235,11 +247,6 @@ impl<Q: MatchQueues> Context<Q> {
                 let _ = self.shards.set(shards);
             }
             drop(whole);
-        }
-        let mut all = self.lock_all();
-        let standing = &all.whole.standing;
-        if standing.mode == Mode::Whole && standing.check_alive(self.id, life).is_ok() {
-            self.divide_held(&mut all);
         }
     }
 
@@ -363,11 +370,10 @@ impl<Q: MatchQueues> Context<Q> {
             all.tell_what_was_before(all.whole.standing.mode);
         }
         if let Some(budget) = &self.budget {
-            for removed in &messages {
-                if let Removed::Unexpected(envelope, message) = removed {
-                    budget.release(envelope, message);
-                }
-            }
+            budget.release_all(messages.iter().filter_map(|removed| match removed {
+                Removed::Posted(..) => None,
+                Removed::Unexpected(envelope, message) => Some((envelope, message)),
+            }));
         }
         receives.append(&mut messages);
         receives

@@ -1,6 +1,6 @@
 //! [`Lock`]: a place behind its lock, and how long a thread waits before it tries the lock again.
 
-use super::place::Place;
+use super::place::{Mode, Place};
 use super::sync::{Hint, Mutex, MutexGuard};
 use crate::queues::MatchQueues;
 
@@ -47,6 +47,8 @@ impl<Q: MatchQueues> Lock<Q> {
             self.place.lock()
         };
         let come = place.queues.queued_total();
+        // Undivided queues stay in use when the context has been divided.
+        let can_divide = can_divide && place.standing.mode == Mode::Whole;
         let divide = place.pressure.waited(come, can_divide);
         // Also after the context begins another life, in which nobody has waited yet.
         let crowded = place.pressure.is_crowded();

@@ -78,7 +78,7 @@
 //! count. After each such operation that takes or shows a message, even an elder, all places count from the
 //! same number on, so a message is overtaken at most by those that arrived before the next such operation.
 //!
-//! `tests/loom_gate.rs` tries all interleavings of these races on this code;
+//! `tests/loom` tries all interleavings of these races on this code;
 //! `docs/memory-model.md` lists what was broken on purpose to see it fail.
 
 mod context;

@@ -153,23 +153,23 @@ impl<Q: MatchQueues> Context<Q> {
                 message,
             });
         }
-        let mut reached = false;
-        if let Some(budget) = &self.budget {
-            reached = match budget.take(&envelope, &message) {
-                Ok(reached) => reached,
-                Err(error) => {
-                    return Err(Refused {
-                        error,
-                        payload: message,
-                    });
-                }
-            };
-        }
+        let Some(budget) = &self.budget else {
+            place.queues.queue_message(envelope, message);
+            return Ok(Arrive::Unexpected);
+        };
+        let room = match budget.take(envelope, &message) {
+            Ok(room) => room,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    payload: message,
+                });
+            }
+        };
         place.queues.queue_message(envelope, message);
+        let reached = room.keep();
         drop(place);
-        if let Some(budget) = &self.budget
-            && reached
-        {
+        if reached {
             budget.ring();
         }
         Ok(Arrive::Unexpected)

@@ -31,8 +31,9 @@ use std::sync::Arc;
 use mq_core::config::Clusters;
 use mq_core::mpi::MpiPattern;
 use mq_core::shared::Divide;
+use mq_core::structures::Kind;
 use mq_core::tagged::TaggedPattern;
-use mq_core::{ContextId, HighWater, MatchQueues, Rank, Tuning};
+use mq_core::{ContextId, HighWater, MatchQueues, Pattern, Rank, Tuning};
 
 pub use self::decode::{decode, random_steps};
 use self::family::{Family, Mpi, Tagged};
@@ -52,6 +53,9 @@ pub const RANKS: u32 = 256;
 pub struct Setup {
     /// Parameters of the structures.
     pub tuning: Tuning,
+    /// The structure of each context of an engine in which structures are chosen at run time; `None`: each has
+    /// another, and another again when it is freed and created anew.
+    pub kind: Option<Kind>,
     /// The communicator size given to structures.
     pub size: Option<u32>,
     /// Budget of unexpected messages, for comparisons through an engine.
@@ -64,6 +68,8 @@ pub struct Setup {
     pub source_byte_budget: Option<u64>,
     /// High-water marks, for comparisons through an engine: high and low, in messages.
     pub marks: Option<(usize, usize)>,
+    /// The shards of a divided context of a shared engine.
+    pub shards: usize,
 }
 
 impl Setup {
@@ -71,12 +77,14 @@ impl Setup {
     pub fn published() -> Self {
         Self {
             tuning: Tuning::default(),
+            kind: None,
             size: Some(RANKS),
             entry_budget: None,
             byte_budget: None,
             source_entry_budget: None,
             source_byte_budget: None,
             marks: None,
+            shards: 4,
         }
     }
 
@@ -175,6 +183,35 @@ impl Setup {
     pub fn with_marks(mut self, high: usize, low: usize) -> Self {
         self.marks = Some((high, low));
         self
+    }
+
+    /// The same with this structure in all contexts, if it is chosen at run time.
+    #[must_use]
+    pub const fn of_kind(mut self, kind: Option<Kind>) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    fn kind_of_context(&self, made: usize) -> Kind {
+        let another = Kind::ALL[5 * made % Kind::ALL.len()];
+        self.kind.unwrap_or(another)
+    }
+
+    /// The same with so many shards for each divided context of a shared engine.
+    #[must_use]
+    pub fn with_shards(mut self, shards: usize) -> Self {
+        self.shards = shards;
+        self
+    }
+
+    const fn is_limited(&self) -> bool {
+        self.entry_budget.is_some()
+            || self.source_entry_budget.is_some()
+            || self.is_limited_in_bytes()
+    }
+
+    const fn is_limited_in_bytes(&self) -> bool {
+        self.byte_budget.is_some() || self.source_byte_budget.is_some()
     }
 
     fn high_water(&self) -> Option<HighWater> {
@@ -375,7 +412,7 @@ where
         outcomes.push(Recorded::of(step, &expected));
         same(&expected, &got, &steps, &outcomes)?;
         same(&model.lengths(), &subject.lengths(), &steps, &outcomes)?;
-        same(&model.crossings(), &subject.crossings(), &steps, &outcomes)?;
+        same_use(model.model(), subject, &steps, &outcomes)?;
     }
     same(&model.contents(), &subject.contents(), &steps, &outcomes)
 }
@@ -441,7 +478,7 @@ fn run<F: Family>(
         outcomes.push(Recorded::of(step, &expected));
         same(&expected, &got, steps, &outcomes)?;
         same(&model.lengths(), &subject.lengths(), steps, &outcomes)?;
-        same(&model.crossings(), &subject.crossings(), steps, &outcomes)?;
+        same_use(model, subject, steps, &outcomes)?;
         counts |= subject.queued_total().is_some_and(|come| come > 0);
         if counts {
             same(
@@ -453,6 +490,20 @@ fn run<F: Family>(
         }
     }
     same(&model.contents(), &subject.contents(), steps, &outcomes)
+}
+
+/// Compares what is counted against budgets and marks after the last step that has an outcome.
+fn same_use<P: Pattern>(
+    model: &impl Subject<P>,
+    subject: &impl Subject<P>,
+    steps: &[Step],
+    outcomes: &[Recorded],
+) -> Result<(), Divergence> {
+    let expected = model.used();
+    if expected.is_some() {
+        same(&expected, &subject.used(), steps, outcomes)?;
+    }
+    same(&model.crossings(), &subject.crossings(), steps, outcomes)
 }
 
 /// Compares two answers to the last step that has an outcome.

@@ -40,22 +40,8 @@ impl<P: Pattern> Model<P> {
         }
     }
 
-    const fn is_limited(&self) -> bool {
-        let Setup {
-            entry_budget,
-            byte_budget,
-            source_entry_budget,
-            source_byte_budget,
-            ..
-        } = &self.setup;
-        entry_budget.is_some()
-            || byte_budget.is_some()
-            || source_entry_budget.is_some()
-            || source_byte_budget.is_some()
-    }
-
     /// The messages of those that `counts` chooses, and their weight.
-    fn used(&self, counts: impl Fn(&P::Envelope) -> bool) -> Used {
+    fn use_of(&self, counts: impl Fn(&P::Envelope) -> bool) -> Used {
         let mut used = Used::default();
         self.oracle.queues.visit(&mut |entry| {
             if let Entry::Unexpected(envelope, queued) = entry
@@ -72,7 +58,7 @@ impl<P: Pattern> Model<P> {
     fn refusal(&self, envelope: &P::Envelope, message: u32) -> Option<Error> {
         let wanted = weigh(&message);
         let setup = &self.setup;
-        let used = self.used(|_| true);
+        let used = self.use_of(|_| true);
         if let Some(limit) = setup.entry_budget.filter(|&limit| used.entries >= limit) {
             return Some(Error::EntryBudget { limit });
         }
@@ -88,7 +74,7 @@ impl<P: Pattern> Model<P> {
             });
         }
         let (context, rank) = (envelope.context(), envelope.source());
-        let used = self.used(|other| (other.context(), other.source()) == (context, rank));
+        let used = self.use_of(|other| (other.context(), other.source()) == (context, rank));
         let limit = setup.source_entry_budget;
         if let Some(limit) = limit.filter(|&limit| used.entries >= limit) {
             return Some(Error::SourceEntryBudget {
@@ -125,7 +111,7 @@ impl<P: Pattern> Model<P> {
     fn answer<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
         match step {
             Step::Arrive(carried) | Step::ArriveHalves(carried)
-                if self.in_engine && self.is_limited() =>
+                if self.in_engine && self.setup.is_limited() =>
             {
                 let message = self.oracle.numbers.messages;
                 let Some(error) = self.refusal(&F::envelope(carried), message) else {
@@ -159,6 +145,18 @@ impl<P: Pattern> Subject<P> for Model<P> {
 
     fn crossings(&self) -> Vec<usize> {
         self.crossings.clone()
+    }
+
+    fn used(&self) -> Option<Used> {
+        let is_counted = self.setup.is_limited() || self.setup.marks.is_some();
+        if !self.in_engine || !is_counted {
+            return None;
+        }
+        let mut used = self.use_of(|_| true);
+        if !self.setup.is_limited_in_bytes() {
+            used.bytes = 0;
+        }
+        Some(used)
     }
 
     fn contents(&self) -> BTreeMap<u32, Vec<String>> {

@@ -1,11 +1,12 @@
 //! The shared engine as a taker of steps, used by one thread.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use mq_core::mpi::TagSelector;
 use mq_core::shared::{Divide, Sharding, SharedEngine};
-use mq_core::{ContextOptions, EntryOf, MatchQueues, Pattern, RemovedOf, Source, Tag};
+use mq_core::{ContextOptions, EntryOf, MatchQueues, Pattern, RemovedOf, Source, Tag, Used};
 
 use super::family::Family;
 use super::step::{Step, Wanted};
@@ -19,26 +20,29 @@ use super::{CONTEXTS, RANKS, Setup};
 pub(super) struct Shared<Q: MatchQueues> {
     engine: SharedEngine<Q>,
     numbers: Numbers,
-    size: Option<u32>,
+    setup: Setup,
     /// Whether entries of a context are in several places, or will be, so that order between them
     /// shows only in what is matched.
     divided: bool,
     /// Whether any source and any tag are promised away, so that shards are by everything that is matched.
     promised: bool,
     crossings: Arc<Mutex<Vec<usize>>>,
+    /// Contexts created so far.
+    made: Cell<usize>,
 }
 
 impl<Q: MatchQueues<Message = u32>> Shared<Q> {
     pub(super) fn new(setup: &Setup, divide: Divide) -> Self {
-        let sharding = Sharding::new().shards(4).divide(divide);
+        let sharding = Sharding::new().shards(setup.shards).divide(divide);
         let crossings = Arc::<Mutex<Vec<usize>>>::default();
         let shared = Self {
             engine: SharedEngine::with_options(engine_options(setup, &crossings), sharding),
             numbers: Numbers::default(),
-            size: setup.size,
+            setup: setup.clone(),
             divided: divide == Divide::AtOnce,
             promised: false,
             crossings,
+            made: Cell::new(0),
         };
         (0..CONTEXTS).for_each(|comm| shared.create_context(comm));
         shared
@@ -57,7 +61,10 @@ impl<Q: MatchQueues<Message = u32>> Shared<Q> {
     }
 
     fn create_context(&self, comm: u32) {
-        let created = self.engine.create_context(comm, self.options());
+        let made = self.made.get();
+        self.made.set(made + 1);
+        let kind = self.setup.kind_of_context(made);
+        let created = self.engine.create_context(comm, self.options().kind(kind));
         created.expect("it was never made, or freed");
     }
 
@@ -66,7 +73,7 @@ impl<Q: MatchQueues<Message = u32>> Shared<Q> {
         if self.promised {
             options = options.no_any_source().no_any_tag();
         }
-        match self.size {
+        match self.setup.size {
             Some(size) => options.size(size),
             None => options,
         }
@@ -126,6 +133,10 @@ where
 {
     fn crossings(&self) -> Vec<usize> {
         self.crossings.lock().expect("no panic").clone()
+    }
+
+    fn used(&self) -> Option<Used> {
+        Some(self.engine.used())
     }
 
     fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
@@ -256,11 +267,8 @@ impl<M> Following<M> {
         self.model.lengths()
     }
 
-    pub(super) fn crossings<P: Pattern>(&self) -> Vec<usize>
-    where
-        M: Subject<P>,
-    {
-        self.model.crossings()
+    pub(super) const fn model(&self) -> &M {
+        &self.model
     }
 
     pub(super) fn contents<P: Pattern>(&self) -> BTreeMap<u32, Vec<String>>

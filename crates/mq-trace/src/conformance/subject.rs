@@ -7,10 +7,8 @@ use std::sync::{Arc, Mutex};
 use mq_core::{
     Arrive, Budget, CollectiveCall, Config, ContextId, ContextOptions, Engine, EngineOptions,
     Entry, EntryOf, Envelope, Error, Handle, MatchQueues, MessageHandle, Pattern, Post, Refused,
-    Removed, RemovedOf, Source, Tag, TrafficClass,
+    Removed, RemovedOf, Source, Tag, TrafficClass, Used,
 };
-
-use mq_core::structures::Kind;
 
 use super::family::Family;
 use super::step::Step;
@@ -37,6 +35,10 @@ pub(super) trait Subject<P: Pattern> {
     /// The lengths of the unexpected queue at which a high mark was reached.
     fn crossings(&self) -> Vec<usize> {
         Vec::new()
+    }
+    /// What is counted against budgets and marks, if anything is.
+    fn used(&self) -> Option<Used> {
+        None
     }
     /// How many entries have been queued, if this counts them.
     fn queued_total(&self) -> Option<u32> {
@@ -262,14 +264,26 @@ where
                 let receive = numbers.next_receive();
                 let taken = queues.extract(&F::pattern(wanted));
                 numbers.in_halves(receive, taken, || {
+                    // What may come between the halves.
+                    if receive % 2 == 0 {
+                        queues.raise_sequence(queues.next_sequence());
+                    }
                     Ok(queues.queue_receive(F::pattern(wanted), receive))
                 })
             }
             Step::ArriveHalves(carried) => {
                 let message = numbers.next_message();
-                match queues.deliver(&F::envelope(carried)) {
+                let envelope = F::envelope(carried);
+                let delivered = if message % 2 == 0 {
+                    queues.deliver(&envelope)
+                } else {
+                    let shown = queues.find_receive(&envelope);
+                    let shown = shown.map(|(handle, pattern, _)| (handle, pattern));
+                    shown.and_then(|(handle, pattern)| Some((pattern, queues.cancel(handle)?)))
+                };
+                match delivered {
                     None => {
-                        let named = queues.queue_message(F::envelope(carried), message);
+                        let named = queues.queue_message(envelope, message);
                         numbers.last_message = Some(named);
                         Outcome::Unexpected
                     }
@@ -366,12 +380,12 @@ pub(super) fn engine_options(
 
 /// Queues in an engine, one context for each number.
 ///
-/// If the structure is chosen at run time, each context has a different one, and another again when it
-/// is freed and recreated: contexts move between objects of their own and shared ones.
+/// If each context has [another structure](Setup::kind), contexts move between objects of their own and shared
+/// ones.
 pub(super) struct Engined<Q: MatchQueues> {
     engine: Engine<Q>,
     numbers: Numbers,
-    size: Option<u32>,
+    setup: Setup,
     /// Contexts created so far.
     made: usize,
     crossings: Arc<Mutex<Vec<usize>>>,
@@ -383,7 +397,7 @@ impl<Q: MatchQueues<Message = u32>> Engined<Q> {
         let mut engined = Self {
             engine: Engine::with_options(engine_options(setup, &crossings)),
             numbers: Numbers::default(),
-            size: setup.size,
+            setup: setup.clone(),
             made: 0,
             crossings,
         };
@@ -392,10 +406,10 @@ impl<Q: MatchQueues<Message = u32>> Engined<Q> {
     }
 
     fn create_context(&mut self, comm: u32) {
-        let kind = Kind::ALL[5 * self.made % Kind::ALL.len()];
+        let kind = self.setup.kind_of_context(self.made);
         self.made += 1;
         let mut options = ContextOptions::new().kind(kind);
-        if let Some(size) = self.size {
+        if let Some(size) = self.setup.size {
             options = options.size(size);
         }
         self.engine
@@ -519,6 +533,10 @@ where
 
     fn crossings(&self) -> Vec<usize> {
         self.crossings.lock().expect("no panic").clone()
+    }
+
+    fn used(&self) -> Option<Used> {
+        Some(self.engine.used())
     }
 
     fn contents(&self) -> BTreeMap<u32, Vec<String>> {

@@ -1,0 +1,78 @@
+//! Contexts that are divided, and whose promises change, while others use them.
+
+use loom::thread;
+use mq_core::{Error, Source};
+
+use super::*;
+
+/// [MODE], [ELDERS]: the context is divided between the operations of another thread; what was
+/// queued before is still found, and in order.
+#[test]
+fn dividing_a_context_moves_nothing_out_of_reach() {
+    loom::model(|| {
+        let (_engine, context) = engine(Divide::Never);
+        assert_eq!(arrive(&context, 0, 1), Got::Queued);
+        assert_eq!(post(&context, 1, "named"), Got::Queued);
+        let other = context.clone();
+        let working = thread::spawn(move || {
+            let second = arrive(&other, 0, 2);
+            let first = post(&other, 0, "first");
+            (second, first, arrive(&other, 1, 3))
+        });
+        assert_eq!(context.divide(), Ok(()));
+        assert_eq!(context.shards(), Ok(Some(2)));
+        let worked = working.join().expect("no panic");
+        let expected = (Got::Queued, Got::Message(1), Got::Receive("named"));
+        assert_eq!(worked, expected);
+        assert_eq!(post(&context, 0, "second"), Got::Message(2));
+        assert_eq!(lengths(&context), (0, 0));
+    });
+}
+
+/// [MODE]: two threads divide a context, and a third works in it.
+#[test]
+fn a_context_is_divided_once() {
+    loom::model(|| {
+        let (_engine, context) = engine(Divide::Never);
+        let (other, third) = (context.clone(), context.clone());
+        let dividing = thread::spawn(move || other.divide());
+        let working = thread::spawn(move || arrive(&third, 0, 1));
+        assert_eq!(context.divide(), Ok(()));
+        assert_eq!(dividing.join().expect("no panic"), Ok(()));
+        assert_eq!(working.join().expect("no panic"), Got::Queued);
+        assert_eq!(post(&context, Source::Any, "any"), Got::Message(1));
+    });
+}
+
+/// [STAND]: promises are withdrawn before a message arrives or after; receives from any source, allowed
+/// from then on, find the message where they look for it.
+#[test]
+fn promises_are_taken_back_before_an_operation_or_after() {
+    let expected = [false, true];
+    outcomes(&expected, || {
+        let (engine, context) = engine(Divide::AtOnce);
+        let promises = ContextOptions::new().no_any_source().no_any_tag();
+        // Divided again, by what the promises allow.
+        engine
+            .free_context(CONTEXT, &mut |_| ())
+            .expect("it exists");
+        drop(context);
+        let context = engine
+            .create_context(CONTEXT, promises)
+            .expect("it was freed");
+        let other = context.clone();
+        let updating = thread::spawn(move || other.update(ContextOptions::new()));
+        let arrived = arrive(&context, 0, 1);
+        let updated = updating.join().expect("no panic");
+        assert_eq!(arrived, Got::Queued);
+        match updated {
+            Ok(()) => assert_eq!(post(&context, Source::Any, "any"), Got::Message(1)),
+            Err(error) => {
+                assert_eq!(error, Error::PromisesInUse(CONTEXT.into()));
+                assert_eq!(post(&context, 0, "named"), Got::Message(1));
+            }
+        }
+        assert_eq!(lengths(&context), (0, 0));
+        updated.is_ok()
+    });
+}

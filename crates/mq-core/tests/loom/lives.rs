@@ -1,0 +1,99 @@
+//! Contexts that are made and freed while others use them.
+
+use loom::thread;
+use mq_core::Error;
+
+use super::*;
+
+/// [STAND]: a message that arrives while its context is freed is handed back by one of the two.
+#[test]
+fn a_context_is_freed_before_an_operation_or_after() {
+    let expected = [(0, Got::Unknown), (1, Got::Queued)];
+    for divide in [Divide::AtOnce, Divide::Never] {
+        outcomes(&expected, move || {
+            let (engine, context) = engine(divide);
+            let arriving = thread::spawn(move || arrive(&context, 0, 1));
+            let mut back = 0;
+            let freed = engine.free_context(CONTEXT, &mut |_| back += 1);
+            assert_eq!(freed, Ok(()));
+            (back, arriving.join().expect("no panic"))
+        });
+    }
+}
+
+/// [STAND]: a message through an old handle, while its context is freed and another is made, never
+/// reaches the new one.
+#[test]
+fn a_new_life_sees_nothing_of_the_old() {
+    loom::model(|| {
+        let (engine, context) = engine(Divide::Never);
+        let arriving = thread::spawn(move || arrive(&context, 0, 1));
+        let freed = engine.free_context(CONTEXT, &mut |_| {});
+        assert_eq!(freed, Ok(()));
+        let next = engine.create_context(CONTEXT, ContextOptions::new());
+        let next = next.expect("it was freed");
+        let _ = arriving.join().expect("no panic");
+        assert_eq!(lengths(&next), (0, 0));
+    });
+}
+
+/// [STAND]: a message by number, while a divided context is freed and an undivided one is made, is of one
+/// of the two or of none.
+#[test]
+fn a_message_is_of_one_life_or_of_none() {
+    let expected = [(0, Got::Queued), (0, Got::Unknown), (1, Got::Queued)];
+    outcomes(&expected, || {
+        let (engine, context) = engine(Divide::Never);
+        assert_eq!(context.divide(), Ok(()));
+        let engine = Arc::new(engine);
+        let other = Arc::clone(&engine);
+        let arriving =
+            thread::spawn(
+                move || match other.arrive(MpiEnvelope::new(CONTEXT, 1, TAG), 1) {
+                    Ok(Arrive::Unexpected) => Got::Queued,
+                    Ok(Arrive::Matched { .. }) => unreachable!("nothing is posted"),
+                    Err(_) => Got::Unknown,
+                },
+            );
+        let mut back = 0;
+        let freed = engine.free_context(CONTEXT, &mut |_| back += 1);
+        assert_eq!(freed, Ok(()));
+        let next = engine.create_context(CONTEXT, ContextOptions::new());
+        let next = next.expect("it was freed");
+        let arrived = arriving.join().expect("no panic");
+        if (back, arrived) == (0, Got::Queued) {
+            assert_eq!(post(&next, 1, "named"), Got::Message(1));
+        }
+        (back, arrived)
+    });
+}
+
+/// [DIRECTORY]: a context that another thread is making is found whole or not at all.
+#[test]
+fn a_context_is_found_whole_or_not_at_all() {
+    let expected = [
+        (Some(Error::UnknownContext(mq_core::ContextId(1))), 0),
+        (None, 1),
+    ];
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let of_model = Arc::clone(&seen);
+    loom::model(move || {
+        let sharding = Sharding::new().shards(2).divide(Divide::Never);
+        let engine: Arc<SharedEngine<Queues>> =
+            Arc::new(SharedEngine::with_options(EngineOptions::new(), sharding));
+        let other = Arc::clone(&engine);
+        // loom remembers one access of each atomic, so the writer, which reads first, goes first.
+        let arriving = thread::spawn(move || other.arrive(MpiEnvelope::new(1, 0, TAG), 1));
+        let made = engine.create_context(1, ContextOptions::new());
+        assert!(made.is_ok());
+        let arrival = arriving.join().expect("no panic");
+        let outcome = (arrival.err().map(|r| r.error), engine.unexpected_len());
+        let mut seen = of_model.lock().expect("no panic");
+        if !seen.contains(&outcome) {
+            seen.push(outcome);
+        }
+    });
+    let seen = seen.lock().expect("no panic");
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    assert!(expected.iter().all(|outcome| seen.contains(outcome)));
+}
