@@ -37,7 +37,8 @@ pub struct Options {
     /// Whether a receive with no unexpected match first polls the transport and takes its message directly,
     /// bypassing the engine (Nemesis).
     pub bypass: bool,
-    /// The longest message that is sent eagerly, with its bytes, at any time; in bytes.
+    /// The longest message that is sent eagerly, with its bytes, whether or not its receive is posted; in bytes.
+    /// Receivers with too many unexpected messages ask for [announcements](Self::unexpected_limit) instead.
     pub eager_limit: usize,
     /// Bytes of memory that unexpected messages may take in this process, all senders together, with 256 for each
     /// besides its own. Senders of further ones are asked to announce them, however short: a blocking send to this

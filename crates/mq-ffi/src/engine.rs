@@ -40,7 +40,7 @@ pub extern "C" fn mq_version() -> u32 {
         | part(env!("CARGO_PKG_VERSION_PATCH"))
 }
 
-/// The name of structure `index`, from 0; null after the last one.
+/// The name of structure `index`, from 0, valid forever; null after the last one.
 #[unsafe(no_mangle)]
 pub extern "C" fn mq_structure_name(index: u32) -> *const c_char {
     NAMES

@@ -58,7 +58,7 @@ pub(crate) unsafe extern "C" fn extract_around(
 /// Shows the earliest unexpected message that `pattern` matches and names it for `mq_take`.
 ///
 /// `MQ_MATCHED`: `*found`, `*message` and `*envelope` are written (unless null). `MQ_NONE`: no message
-/// matches. Errors as for `mq_post`.
+/// matches. Errors as for `mq_post`, without `MQ_ERR_MEMORY`.
 ///
 /// # Safety
 /// As for `mq_post`.
@@ -203,7 +203,8 @@ pub(crate) unsafe extern "C" fn deliver_around(
 }
 
 /// Queues a receive without a search. Allowed only if the last operation on the engine was `mq_extract` or
-/// `mq_find` with the same pattern and found nothing; the context may be created or updated in between.
+/// `mq_find` with the same pattern and found nothing; the context may be created or updated in between. This is
+/// not checked: otherwise a receive and its message may both stay queued, and a trace of it does not replay.
 ///
 /// `MQ_NONE`: it is queued, `*handle` is written (unless null). Errors as for `mq_post`.
 ///
@@ -237,8 +238,9 @@ pub(crate) unsafe extern "C" fn queue_receive_around(
 }
 
 /// Queues a probe that waits for its message, like a receive: `mq_deliver` hands it back, and the caller
-/// completes it and delivers the same message again. (A trace records it as a probe that saw nothing, at the
-/// point where it was queued, and statistics count it as one.)
+/// completes it and delivers the same message again. Until then it counts as a posted receive, in the lengths,
+/// for `mq_visit`, `mq_purge` and `mq_cancel`. (A trace records it as a probe that saw nothing, at the point
+/// where it was queued, and statistics count it as one.)
 ///
 /// Outcomes, outputs and errors as for `mq_queue_receive`.
 ///
@@ -276,7 +278,8 @@ unsafe fn queue_receive(
 }
 
 /// Queues a message of `bytes` bytes without a search. Allowed only if the last operation on the engine was
-/// `mq_deliver` of the same envelope and found nothing; the context may be created or updated in between.
+/// `mq_deliver` of the same envelope and found nothing; the context may be created or updated in between. This
+/// is not checked, as for `mq_queue_receive`.
 ///
 /// `MQ_NONE`: it is queued, `*queued` is written (unless null). Errors as for `mq_arrive`.
 ///

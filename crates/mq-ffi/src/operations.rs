@@ -199,7 +199,7 @@ pub(crate) unsafe extern "C" fn arrive_around(
 /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
 ///
 /// `MQ_MATCHED`: `*message` and `*envelope` are written (unless null). `MQ_NONE`: no message
-/// matches. Errors as for `mq_post`.
+/// matches. Errors as for `mq_post`, without `MQ_ERR_MEMORY`.
 ///
 /// # Safety
 /// As for `mq_post`.

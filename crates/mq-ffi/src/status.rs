@@ -6,7 +6,8 @@ use mq_core::Error;
 
 // The numbers are part of the ABI: existing ones never change, new ones may be added.
 
-/// Nothing matched: a receive or message was queued, a probe saw nothing, a handle was stale.
+/// Nothing matched: a receive or message was queued, a probe saw nothing, a handle was stale; or a call that matches
+/// nothing has done its work.
 pub const MQ_NONE: c_int = 0;
 /// A match was found, or a receive was cancelled.
 pub const MQ_MATCHED: c_int = 1;

@@ -174,7 +174,8 @@ impl<T: Transport> Communicator<T> {
     /// `Ok` does not mean that the message has been received. A message without elements needs their type:
     /// `send::<u8>(&[], to, tag)`.
     ///
-    /// If the message is longer than [`eager_limit`](crate::Options::eager_limit), the call may block until
+    /// If the message is longer than [`eager_limit`](crate::Options::eager_limit), or if its receiver has more
+    /// unexpected messages than its [limit](crate::Options::unexpected_limit), the call may block until
     /// it is received: two ranks that both send such a message and then receive wait forever. Use
     /// [`sendrecv`](Self::sendrecv), [`isend`](Self::isend) or [`scope`](Self::scope) instead. Nor can a
     /// program rely on the call blocking: where receives were posted early, later messages may [go

@@ -1,8 +1,12 @@
-use mq_core::mpi::{MpiPattern, TagSelector};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
+use mq_core::shared::{Sharding, SharedEngine};
 use mq_core::structures::{Kind, List};
 use mq_core::{
-    Config, EntryOf, EnvelopeOf, FoundOf, Handle, MatchQueues, MessageHandle, Meter, Pattern,
-    RemovedOf, Scope, ShownOf, Source, TakenOf, matches,
+    Arrive, Budget, Config, ContextOptions, EngineOptions, EntryOf, EnvelopeOf, FoundOf, Handle,
+    MatchQueues, MessageHandle, Meter, Pattern, RemovedOf, Scope, ShownOf, Source, TakenOf, Used,
+    matches,
 };
 
 use super::*;
@@ -17,6 +21,9 @@ struct Least<const FAULTY: bool>(Inner);
 
 /// One that treats a receive from any source as one from rank 0: what a faulty structure does.
 type Faulty = Least<true>;
+
+/// The message at which they panic.
+const PANICS: u32 = u32::MAX;
 
 fn narrowed(pattern: MpiPattern) -> MpiPattern {
     let source = match pattern.source() {
@@ -59,6 +66,7 @@ impl<const FAULTY: bool> MatchQueues for Least<FAULTY> {
         self.0.queue_receive(pattern, receive)
     }
     fn queue_message(&mut self, envelope: EnvelopeOf<Self>, message: u32) -> MessageHandle {
+        assert_ne!(message, PANICS, "as planned");
         self.0.queue_message(envelope, message)
     }
     fn cancel(&mut self, handle: Handle) -> Option<u32> {
@@ -182,4 +190,21 @@ fn what_patterns_match_is_what_the_rule_says() {
         }
     }
     assert!(admitted.iter().all(|&pairs| pairs > 1000), "{admitted:?}");
+}
+
+#[test]
+fn a_queue_that_panics_keeps_no_room_of_a_shared_budget() {
+    for divide in [Divide::Never, Divide::AtOnce] {
+        let budget = Budget::UNLIMITED.entries(1).entries_per_source(1);
+        let options = EngineOptions::new().budget(budget);
+        let sharding = Sharding::new().divide(divide);
+        let engine: SharedEngine<Least<false>> = SharedEngine::with_options(options, sharding);
+        let made = engine.create_context(0, ContextOptions::new());
+        let _ = made.expect("it is new");
+        let envelope = MpiEnvelope::new(0, 3, 7);
+        let arrival = AssertUnwindSafe(|| engine.arrive(envelope, PANICS));
+        assert!(catch_unwind(arrival).is_err());
+        assert_eq!(engine.used(), Used::default());
+        assert!(matches!(engine.arrive(envelope, 5), Ok(Arrive::Unexpected)));
+    }
 }
