@@ -12,6 +12,16 @@ macro_rules! steps {
             $($(#[$meaning])* $step,)*
         }
 
+        #[cfg(feature = "steps")]
+        impl Step {
+            /// Not formatted, which would allocate in the programs that are to be stopped.
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$step => stringify!($step),)*
+                }
+            }
+        }
+
         /// The names of all steps of the protocol.
         #[cfg(feature = "steps")]
         pub const STEPS: &[&str] = &[$(stringify!($step)),*];
@@ -113,5 +123,5 @@ pub(crate) fn step(_step: Step) {}
 
 #[cfg(feature = "steps")]
 pub(crate) fn step(step: Step) {
-    mq_shm::at_step(&format!("{step:?}"));
+    mq_shm::at_step(step.name());
 }

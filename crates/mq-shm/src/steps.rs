@@ -13,6 +13,16 @@ macro_rules! steps {
             $($(#[$meaning])* $step,)*
         }
 
+        #[cfg(feature = "steps")]
+        impl Step {
+            /// Not formatted, which would allocate in the programs that are to be stopped.
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$step => stringify!($step),)*
+                }
+            }
+        }
+
         /// The names of all steps.
         #[cfg(feature = "steps")]
         pub const STEPS: &[&str] = &[$(stringify!($step)),*];
@@ -141,7 +151,7 @@ mod counted {
     }
 
     pub(crate) fn step(step: Step) {
-        at_step(&format!("{step:?}"));
+        at_step(step.name());
     }
 
     /// A process reaches a step of this name, defined by a crate that builds on this one, and kills

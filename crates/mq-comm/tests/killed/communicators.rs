@@ -136,9 +136,10 @@ pub(super) fn pass_round(new: &Communicator, round: u32) {
     let (rank, size) = (new.rank(), new.size());
     let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
     let sent = [rank, round, !round];
-    new.send(&sent, next, RING).unwrap();
     let mut words = [0_u32; 3];
-    let status = new.recv(&mut words, Source::Any, RING).unwrap();
+    // Not one after the other: what was left behind may be so much that senders are held back.
+    let heard = new.sendrecv(&sent, next, RING, &mut words, Source::Any, RING);
+    let status = heard.unwrap();
     assert_eq!((status.source(), words), (before, [before, round, !round]));
     // In the last round it may have left by now.
     let left_behind = new.isend(sent.to_vec(), next, RING).map_err(Error::from);
