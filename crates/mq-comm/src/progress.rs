@@ -28,7 +28,13 @@ impl RollCall {
     /// One more round; returns whether it is time.
     #[inline(always)]
     pub(crate) fn is_due(&mut self) -> bool {
-        self.rounds += 1;
+        self.is_due_after(1)
+    }
+
+    /// So many more rounds.
+    #[inline(always)]
+    pub(crate) fn is_due_after(&mut self, rounds: u32) -> bool {
+        self.rounds += rounds;
         self.rounds >= Self::ROUNDS && self.ask_the_clock()
     }
 

@@ -56,8 +56,9 @@ impl<T: Transport> Communicator<T> {
     ///
     /// If the closure returns `Ok`, everything that it has begun is complete afterwards, and the first
     /// failure that was not yet reported to it is returned. If it returns an error or panics, receives that
-    /// nothing has matched are cancelled, short sends go on with a copy, and large sends that have been
-    /// announced are withdrawn, for which their receivers have to make progress, or end.
+    /// nothing has matched are cancelled, short sends go on with a copy, and sends that have been announced,
+    /// large ones and those to a receiver that [holds its senders back](crate::Options::unexpected_limit), are
+    /// withdrawn, for which their receivers have to make progress, or end.
     ///
     /// ```
     /// use mq_comm::{Error, World};

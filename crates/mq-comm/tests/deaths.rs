@@ -3,6 +3,7 @@
 mod common;
 
 use std::sync::Barrier;
+use std::time::Duration;
 
 use common::{is_gone, watchdog};
 use mq_comm::{Error, Options, Source, World};
@@ -167,6 +168,33 @@ fn who_gets_messages_all_the_time_is_told_of_a_death() {
             } else {
                 let stop = world.irecv(vec![0_u8], 0, 1)?;
                 // The other may leave before its word is looked for.
+                while !stop.test()? && world.send(&[1_u8], 0, 2).is_ok() {}
+                stop.wait().map(|_| ())
+            }
+        },
+    );
+}
+
+/// Nor do messages that are always there already, of which no receive has to look for one.
+#[test]
+fn who_never_waits_for_a_message_is_told_of_a_death() {
+    let _dog = watchdog("never waits");
+    with_a_death(
+        &Options::default(),
+        |_| {},
+        |world| {
+            if world.rank() == 0 {
+                // The other is quicker. It takes some hundred messages, and 400,000 if none of them counts.
+                let heard = (0..50_000).find_map(|_| {
+                    std::thread::sleep(Duration::from_micros(50));
+                    let heard = world.recv(&mut [0_u8], Source::Any, 2);
+                    heard.is_err().then_some(heard)
+                });
+                world.send(&[0_u8], 2, 1)?;
+                assert!(is_gone(&heard.expect("it is told"), 1, "died"));
+                Ok(())
+            } else {
+                let stop = world.irecv(vec![0_u8], 0, 1)?;
                 while !stop.test()? && world.send(&[1_u8], 0, 2).is_ok() {}
                 stop.wait().map(|_| ())
             }

@@ -428,3 +428,48 @@ fn a_receiver_that_ends_holds_nobody_back() {
     })
     .unwrap();
 }
+
+/// What is lost with its sender takes no memory any more.
+#[test]
+fn a_death_that_frees_memory_lets_others_send() {
+    let _dog = watchdog("a_death_that_frees_memory_lets_others_send");
+    let [begun, held_back, may_send] = [false; 3].map(AtomicBool::new);
+    let options = options().with(|o| o.eager_limit = 8 << 20);
+    let run = World::threads_with(3, &options, |world| match world.rank() {
+        0 => {
+            while !begun.load(Ordering::Relaxed) || world.unexpected_bytes() <= LIMIT as u64 {
+                world.progress()?;
+            }
+            world.send(&[0_u8], 2, 1)?;
+            while world.ended().is_empty() {
+                world.progress()?;
+            }
+            assert!(world.unexpected_bytes() < LIMIT as u64 / 2);
+            world.send(&[0_u8], 2, 1)
+        }
+        1 => {
+            // More than there is room for on the way.
+            let _sending = world.isend(vec![1_u8; 4 << 20], 0, 3)?;
+            begun.store(true, Ordering::Relaxed);
+            while !held_back.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            Err(Error::Cancelled)
+        }
+        _ => {
+            world.recv(&mut [0_u8], 0, 1)?;
+            while world.profile().held_back == 0 {
+                drop(world.isend(vec![2_u8; 8], 0, 9)?);
+                world.progress()?;
+            }
+            held_back.store(true, Ordering::Relaxed);
+            world.recv(&mut [0_u8], 0, 1)?;
+            let before = world.profile().held_back;
+            drop(world.isend(vec![2_u8; 8], 0, 9)?);
+            may_send.store(world.profile().held_back == before, Ordering::Relaxed);
+            Ok(())
+        }
+    });
+    assert!(may_send.into_inner());
+    assert!(matches!(run, Err(Error::Cancelled)), "{run:?}");
+}

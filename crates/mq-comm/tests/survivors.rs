@@ -5,7 +5,7 @@ mod common;
 use std::sync::Mutex;
 
 use common::watchdog;
-use mq_comm::{Communicator, Error, Options, World};
+use mq_comm::{Communicator, Error, Options, Source, World};
 
 /// What a rank dies of.
 fn dies() -> Result<(), Error> {
@@ -157,4 +157,34 @@ fn who_calls_something_else_is_told_so() {
         }
     });
     assert!(matches!(run, Err(Error::Disagreement(_))), "{run:?}");
+}
+
+/// The last one is told that a message from any source cannot come, also where it is the only member.
+#[test]
+fn the_last_survivor_waits_for_nobody() {
+    let _dog = watchdog("the last survivor");
+    let run = World::threads(2, |world| {
+        if world.rank() == 1 {
+            return dies();
+        }
+        assert!(world.barrier().is_err());
+        let rest = world.shrink()?;
+        assert_eq!(rest.size(), 1);
+        // From itself, a message comes.
+        rest.send(&[5_u8], 0, 3)?;
+        assert_eq!(rest.recv(&mut [0_u8], Source::Any, 3)?.source(), 0);
+        let is_gone = |error| matches!(error, Error::Gone { process: 1, .. });
+        assert!(rest.recv(&mut [0_u8], Source::Any, 3).is_err_and(is_gone));
+        assert!(rest.probe(Source::Any, 3).is_err_and(is_gone));
+        assert!(rest.mprobe(Source::Any, 3).is_err_and(is_gone));
+        let posted = rest.irecv(vec![0_u8], Source::Any, 3)?;
+        assert!(posted.wait().is_err_and(is_gone));
+        // One that is not waited for may yet be answered.
+        let posted = rest.irecv(vec![0_u8], Source::Any, 3)?;
+        assert!(!posted.test()?);
+        rest.send(&[6_u8], 0, 3)?;
+        assert_eq!(posted.wait()?.0, [6]);
+        Ok(())
+    });
+    assert!(matches!(run, Err(Error::Cancelled)), "{run:?}");
 }

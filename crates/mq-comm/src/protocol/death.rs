@@ -66,6 +66,8 @@ impl<T: Transport> Core<T> {
         }
         self.lose_announced(process, how);
         self.fail_requests(process, how);
+        // What of its messages was kept, and is lost, takes no memory any more.
+        self.after_release();
         // A failure there is no reason to ignore the death.
         turned
     }

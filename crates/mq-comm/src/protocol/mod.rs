@@ -391,7 +391,7 @@ impl State {
 
     /// Something else than the current call has failed: the next round reports it.
     #[cold]
-    fn failed_elsewhere(&mut self, error: Error) {
+    pub(crate) fn failed_elsewhere(&mut self, error: Error) {
         self.failure.get_or_insert(error);
         self.attention = true;
     }

@@ -451,6 +451,18 @@ impl State {
             return None;
         }
         self.nobody_left(from, context, true)
+            .or_else(|| self.only_the_dead_could(from, context))
+    }
+
+    /// The same for a receive from any source where this process is the only member, as that of the last survivor:
+    /// a process that has ended, and how.
+    fn only_the_dead_could(&self, from: Process, context: u32) -> Option<(Process, Gone)> {
+        let open = self.contexts.open(context)?;
+        if from != ANYONE || *open.members != [self.me] {
+            return None;
+        }
+        let mut peers = (0..).map(Process).zip(&self.peers);
+        peers.find_map(|(process, peer)| Some((process, peer.gone?)))
     }
 
     /// If a receive for which nothing has come is not to wait: a process that the message could have come

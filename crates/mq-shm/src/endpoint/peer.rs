@@ -59,8 +59,9 @@ pub(super) struct Peer {
     pub(super) gone: Option<Gone>,
 }
 
-/// A number that no message has: none is due from a process whose end has been reported.
-pub(super) const NO_MESSAGE: u64 = 1 << 63;
+/// A number that no message has, nor a slot of a box before its first one, of which 48 bits are compared: none is due
+/// from a process whose end has been reported.
+pub(super) const NO_MESSAGE: u64 = u64::MAX - 1;
 
 impl Peer {
     pub(super) fn new(place: Found<Place>) -> Self {
