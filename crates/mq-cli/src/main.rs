@@ -27,6 +27,7 @@ mod replay;
 mod report;
 #[cfg(target_os = "linux")]
 mod run;
+mod signals;
 mod stats;
 mod structures;
 mod timing;

@@ -4,8 +4,14 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
 
 use crate::error::Error;
+use crate::signals::is_ignored;
 
 /// The longest chain of links that is not taken for a cycle: as many as Linux follows.
 const LINKS: usize = 40;
@@ -44,14 +50,58 @@ pub(crate) fn write(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) ->
         return write(path);
     }
     let beside = beside(&target);
+    let part = Part::begin(beside.clone());
     let written = found
         .map_or(Ok(()), |found| empty(&beside, found.permissions()))
-        .and_then(|()| write(&beside))
-        .and_then(|()| fs::rename(&beside, &target));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
+        .and_then(|()| write(&beside));
+    part.end(|| {
+        let written = written.and_then(|()| fs::rename(&beside, &target));
+        if written.is_err() {
+            let _ = fs::remove_file(&beside);
+        }
+        written
+    })
+}
+
+/// The file that is being written; while there is one, Ctrl-C and the like remove it before they end the process.
+struct Part;
+
+static PART: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+impl Part {
+    fn begin(path: PathBuf) -> Self {
+        static WATCH: Once = Once::new();
+        WATCH.call_once(|| {
+            let mut ending = vec![SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+            ending.retain(|&signal| !is_ignored(signal));
+            // Without it, a part may be left: no reason to write nothing.
+            if let Ok(mut signals) = Signals::new(ending) {
+                std::thread::spawn(move || {
+                    for signal in &mut signals {
+                        // Held until the process ends, so that nothing is put in place any more.
+                        let mut part = part();
+                        if let Some(path) = part.take() {
+                            let _ = fs::remove_file(path);
+                        }
+                        let _ = emulate_default_handler(signal);
+                    }
+                });
+            }
+        });
+        *part() = Some(path);
+        Self
     }
-    written
+
+    /// Puts the file in its place, or gives it up.
+    fn end<T>(self, end: impl FnOnce() -> T) -> T {
+        let mut part = part();
+        *part = None;
+        end()
+    }
+}
+
+fn part() -> MutexGuard<'static, Option<PathBuf>> {
+    PART.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes an empty file of this mode, before it has any content that not all may read.
@@ -80,7 +130,7 @@ fn target(path: &Path) -> PathBuf {
 
 /// A name of this process's own in the same directory. It ends in `.gz` if the file's does, and is not a
 /// name that traces have.
-fn beside(path: &Path) -> PathBuf {
+pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}-part", std::process::id()));

@@ -227,7 +227,7 @@ pub(crate) fn share(share: f64) -> String {
     }
 }
 
-/// Nanoseconds or entries with at least three significant digits.
+/// Nanoseconds, entries or rates with three significant digits or more, and with two below a tenth.
 pub(crate) fn decimal(value: f64) -> String {
     if value >= 1000.0 {
         return count(value.round() as u64);
@@ -235,6 +235,9 @@ pub(crate) fn decimal(value: f64) -> String {
     let decimals = match value {
         100.0.. => 0,
         10.0.. => 1,
+        0.1.. => 2,
+        // Not rounded to nothing: a bandwidth of a few bytes at a time.
+        0.0001.. => (1.0 - value.log10().floor()) as usize,
         _ => 2,
     };
     format!("{value:.decimals$}")
@@ -324,11 +327,12 @@ mod tests {
 
     #[test]
     fn decimals_fade_as_numbers_grow() {
-        let texts: Vec<String> = [0.0, 1.234, 12.34, 123.4, 12_345.6]
-            .into_iter()
-            .map(decimal)
-            .collect();
-        assert_eq!(texts, ["0.00", "1.23", "12.3", "123", "12,346"]);
+        let numbers = [0.0, 0.000_123, 0.0456, 0.456, 1.234, 12.34, 123.4, 12_345.6];
+        let texts = numbers.map(decimal);
+        let expected = [
+            "0.00", "0.00012", "0.046", "0.46", "1.23", "12.3", "123", "12,346",
+        ];
+        assert_eq!(texts, expected);
     }
 
     #[test]

@@ -57,15 +57,21 @@ impl Evidence {
     /// The evidence in two lines.
     pub(super) fn lines(&self) -> String {
         let (posted, unexpected) = (&self.posted_searches, &self.unexpected_searches);
+        let wildcards = match self.receives {
+            0 => "no receives".into(),
+            receives => format!(
+                "wildcards: {} of receives",
+                percent(self.wildcard_receives, receives)
+            ),
+        };
         format!(
             "a search of list: {} posted receives on average, {} at most; {} unexpected messages, \
              {} at most\n\
-             wildcards: {} of receives; longest queues: {} posted, {} unexpected\n",
+             {wildcards}; longest queues: {} posted, {} unexpected\n",
             decimal(posted.mean),
             count(posted.max),
             decimal(unexpected.mean),
             count(unexpected.max),
-            percent(self.wildcard_receives, self.receives),
             count(self.max_posted),
             count(self.max_unexpected),
         )

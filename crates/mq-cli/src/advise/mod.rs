@@ -25,6 +25,12 @@ struct Advice {
     /// The name of the trace in sentences.
     #[serde(skip)]
     label: String,
+    /// Of one trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    communicators: Option<usize>,
+    /// The time of the loop alone, which is subtracted; of one trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    floor_ns_per_op: Option<f64>,
     #[serde(flatten)]
     costs: Costs,
     #[serde(flatten)]
@@ -109,6 +115,8 @@ impl Advice {
         Self {
             trace: trace.name().into(),
             label: label.into(),
+            communicators: Some(replayed.communicators),
+            floor_ns_per_op: Some(replayed.floor_ns_per_op),
             verdict: Verdict::on(&costs, &evidence, label, own::structure(trace.header())),
             costs,
             evidence,
@@ -130,6 +138,8 @@ impl Advice {
             verdict: Verdict::on(&costs, &evidence, &on, own),
             trace,
             label,
+            communicators: None,
+            floor_ns_per_op: None,
             costs,
             evidence,
         }

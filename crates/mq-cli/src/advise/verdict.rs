@@ -196,7 +196,7 @@ impl<'a> Contest<'a> {
         let short = mean_search <= SHORT_SEARCH;
         let mean_search = decimal(mean_search);
         let why = if short {
-            format!("short queues (mean search length {mean_search})")
+            format!("short searches (mean length {mean_search})")
         } else {
             format!("mean search length {mean_search}")
         };

@@ -46,13 +46,16 @@ pub(crate) fn run(options: &BandwidthOptions) -> Result<ExitCode, Error> {
             for (&size, tag) in options.sizes.iter().zip(FIRST_TAG..) {
                 let took = message(world, options, by, size, tag)?;
                 let bytes = size as f64;
-                rows.add(Row::Bandwidth {
+                let row = Row::Bandwidth {
                     by: by.name(),
                     size,
                     window: window_of(options, by, size),
                     gb_s: bytes / took.median,
                     best: bytes / took.best,
-                });
+                };
+                if !rows.add(world, row)? {
+                    return Ok(());
+                }
             }
         }
         Ok(())

@@ -44,13 +44,16 @@ pub(crate) fn run(options: &CallsOptions) -> Result<ExitCode, Error> {
     super::measured(&plan, &options.node, |world, rows| {
         for &(call, size) in &wanted {
             let round = measure(world, &options.node, call, size)?;
-            rows.add(Row::Calls {
+            let row = Row::Calls {
                 call: call.name(),
                 ranks: options.processes,
                 size,
                 ns: round.median,
                 best: round.best,
-            });
+            };
+            if !rows.add(world, row)? {
+                return Ok(());
+            }
         }
         Ok(())
     })

@@ -36,11 +36,14 @@ pub(crate) fn run(options: &HaloOptions) -> Result<ExitCode, Error> {
     super::measured(&plan, &options.node, |world, rows| {
         for &tile in &options.tiles {
             let exchange = exchange(world, &options.node, tile)?;
-            rows.add(Row::Halo {
+            let row = Row::Halo {
                 tile,
                 ns: exchange.median,
                 best: exchange.best,
-            });
+            };
+            if !rows.add(world, row)? {
+                return Ok(());
+            }
         }
         Ok(())
     })

@@ -29,11 +29,14 @@ pub(crate) fn run(options: &PingpongOptions) -> Result<ExitCode, Error> {
         for &size in &options.sizes {
             let (node, shared) = (&options.node, options.shared_buffers);
             let way = one_way(world, node, shared, By::Pingpong, size)?;
-            rows.add(Row::Pingpong {
+            let row = Row::Pingpong {
                 size,
                 ns: way.median,
                 best: way.best,
-            });
+            };
+            if !rows.add(world, row)? {
+                return Ok(());
+            }
         }
         Ok(())
     })

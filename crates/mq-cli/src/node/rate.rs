@@ -43,13 +43,16 @@ pub(crate) fn run(options: &RateOptions) -> Result<ExitCode, Error> {
                 send(world, options, senders)?
             };
             let messages = f64::from(senders * options.window) * 1e9;
-            rows.add(Row::Rate {
+            let row = Row::Rate {
                 senders,
                 size: options.size,
                 window: options.window,
                 per_s: messages / round.0,
                 best: messages / round.1,
-            });
+            };
+            if !rows.add(world, row)? {
+                return Ok(());
+            }
         }
         Ok(())
     })

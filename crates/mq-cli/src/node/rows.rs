@@ -60,7 +60,7 @@ impl Row {
     fn columns(&self) -> &'static [(&'static str, usize)] {
         match self {
             Self::Pingpong { .. } => &[("bytes", 13), ("ns one way", 11), ("best", 11)],
-            Self::Bandwidth { .. } => &[("by", 9), ("bytes", 13), ("GB/s", 5), ("best", 5)],
+            Self::Bandwidth { .. } => &[("by", 9), ("bytes", 13), ("GB/s", 7), ("best", 7)],
             Self::Rate { .. } => &[
                 ("senders", 7),
                 ("bytes", 13),
@@ -100,8 +100,8 @@ impl Row {
                 vec![
                     senders.to_string(),
                     count(*size),
-                    count(*per_s as u64),
-                    count(*best as u64),
+                    decimal(*per_s),
+                    decimal(*best),
                     cores.list(),
                 ]
             }
@@ -213,15 +213,21 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Adds a measured row.
-    pub(super) fn add(&mut self, row: Row) {
-        if !self.first {
-            return;
+    /// Adds a measured row. Called by all ranks; returns whether anybody wants another.
+    pub(super) fn add(&mut self, world: &World, row: Row) -> Result<bool, CommError> {
+        if self.first {
+            if self.failed.is_none() {
+                self.failed = report::print(&self.text(&row)).err();
+            }
+            self.rows.push((row, self.cores.clone()));
         }
-        if self.failed.is_none() {
-            self.failed = report::print(&self.text(&row)).err();
-        }
-        self.rows.push((row, self.cores.clone()));
+        let mut goes_on = [u8::from(match self.failed {
+            None => true,
+            Some(Error::ClosedPipe) => self.options.plot.is_some(),
+            Some(_) => false,
+        })];
+        world.broadcast(&mut goes_on, 0)?;
+        Ok(goes_on == [1])
     }
 
     /// The printed form of a row.

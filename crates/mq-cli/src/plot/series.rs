@@ -6,11 +6,17 @@ use super::{GRID, HEAD, INK, MARGIN, NOTE, TEXT, cut, failed, image, note, ticks
 use crate::error::Error;
 use crate::report::count;
 
-const COLORS: [RGBColor; 4] = [
+/// One for each call of `mq calls`, which has the most series.
+const COLORS: [RGBColor; 9] = [
     RGBColor(0x1f, 0x6f, 0xb4),
     RGBColor(0xd5, 0x5e, 0x00),
     RGBColor(0x00, 0x9e, 0x73),
     RGBColor(0xcc, 0x79, 0xa7),
+    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0x56, 0xb4, 0xe9),
+    RGBColor(0x6a, 0x3d, 0x9a),
+    RGBColor(0x80, 0x80, 0x80),
+    RGBColor(0x8c, 0x51, 0x0a),
 ];
 /// Space on the right, for half of the number under the last point: 1,073,741,824 at most.
 const RIGHT: i32 = 48;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::output::Scratch;
 use crate::error::Error;
 use crate::stats::Traffic;
-use crate::{input, mismatches, progress};
+use crate::{input, mismatches, output_file, progress};
 
 /// The result for one process's trace. The fields are keys of the JSON output.
 #[derive(Serialize)]
@@ -105,8 +105,10 @@ fn counts(raw: &Path) -> Result<Counts, TraceError> {
 ///
 /// It moves when it is complete, so the output directory holds only whole traces.
 fn compress(raw: &Path, output: &Path) -> Result<String, Error> {
-    let packed = raw.with_extension("mqt.gz");
-    let target = output.join(packed.file_name().unwrap_or_default());
+    let whole = raw.with_extension("mqt.gz");
+    let target = output.join(whole.file_name().unwrap_or_default());
+    // Not under a trace's name: if this process is killed meanwhile, the trace as written is the only one here.
+    let packed = output_file::beside(&whole);
     if let Err(error) = pack(raw, &packed) {
         // The disc may be full: the trace remains as written, and a partial copy helps nobody.
         let _ = std::fs::remove_file(&packed);

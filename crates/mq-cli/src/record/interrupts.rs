@@ -15,6 +15,8 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SI
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 
+use crate::signals::is_ignored;
+
 /// Signals that are for the command; each would end `mq`, and nobody would collect the command's
 /// traces.
 const HELD: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
@@ -94,12 +96,6 @@ impl Drop for Interrupts {
     }
 }
 
-/// Signals that `nohup` ignores stay ignored, here and in the command.
-#[cfg(target_os = "linux")]
-fn is_ignored(signal: i32) -> bool {
-    crate::run::ignored()(signal)
-}
-
 /// Passes a signal on, unless the command gets it from the terminal. Signals from processes have an
 /// origin of 0 or below, those from the kernel one above. Whether a signal was sent to the whole group,
 /// as by `timeout`, does not show: the command gets it twice.
@@ -133,11 +129,6 @@ fn until_ended(command: u32) -> io::Result<()> {
             ended => return Ok(ended.map(drop)?),
         }
     }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_ignored(_: i32) -> bool {
-    false
 }
 
 /// On other systems traces are collected only after Ctrl-C, which the command gets by itself.

@@ -61,8 +61,8 @@ pub(crate) struct Replayed {
     pub(crate) rows: Vec<Row>,
     /// Operations of the trace.
     pub(crate) operations: usize,
-    communicators: usize,
-    floor_ns_per_op: f64,
+    pub(crate) communicators: usize,
+    pub(crate) floor_ns_per_op: f64,
     pub(crate) list_ns_per_op: f64,
 }
 

@@ -136,7 +136,12 @@ fn raise_open_files(processes: u32) -> io::Result<Option<u64>> {
     let limit = getrlimit(Resource::Nofile);
     if limit.maximum.is_some_and(|hard| hard < needed) {
         return Err(io::Error::other(format!(
-            "{processes} processes need {needed} open files; `ulimit -n` allows too few"
+            "{needed} open files are needed for {processes} {}; `ulimit -n` allows too few",
+            if processes == 1 {
+                "process"
+            } else {
+                "processes"
+            }
         )));
     }
     let Some(soft) = limit.current.filter(|_| limit.current != limit.maximum) else {

@@ -117,3 +117,40 @@ fn a_file_that_cannot_be_written_is_named() {
             .starts_with(&format!("{path}: cannot write: "))
     );
 }
+
+/// Nothing of a file that is being written is left when the process is told to end.
+#[cfg(unix)]
+#[test]
+fn who_is_terminated_leaves_no_part_of_a_file() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    let (folder, path) = fresh("t.mqt.gz");
+    let files = || {
+        let entries = std::fs::read_dir(folder.path()).expect("a folder");
+        entries.count()
+    };
+    let args = ["generate", "depth", "--depth", "1000", "--rounds", "5000"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
+    let mut child = command
+        .args(args)
+        .args(["-o", &text(&path)])
+        .spawn()
+        .expect("mq");
+    let begun = Instant::now();
+    // The check whether it can be written leaves a name for a moment, too.
+    let mut seen = 0;
+    while seen < 5 && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(2));
+        seen = if files() > 0 { seen + 1 } else { 0 };
+    }
+    assert_eq!(seen, 5, "a part of the file is there");
+    let kill = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("kill").success());
+    let ended = child.wait().expect("it is waited for");
+    assert_eq!(ended.signal(), Some(15), "{ended}");
+    assert_eq!(files(), 0);
+}

@@ -309,7 +309,7 @@ fn too_few_open_files_are_told_and_the_programs_keep_their_limit() {
     );
     let run = limited("ulimit -n 40", 30);
     assert_eq!((run.code(), run.stdout.as_str()), (2, ""));
-    let few = "mq: the processes cannot be started: 30 processes need 92 open files; `ulimit -n` \
+    let few = "mq: the processes cannot be started: 92 open files are needed for 30 processes; `ulimit -n` \
                allows too few\n";
     assert_eq!(run.stderr, few);
 }

@@ -44,11 +44,11 @@ fn the_default_is_left_for_much() {
 }
 
 #[test]
-fn short_queues_gain_nothing() {
+fn short_searches_gain_nothing() {
     let verdict = verdict(6.69, 6.5, 28.9, 1.3);
     assert_eq!(verdict.recommended, "indexed");
-    let expected = "short queues (mean search length 1.30): what any structure gains over list \
-                    on t is less than noise (5%); stay with indexed, the default.";
+    let expected = "short searches (mean length 1.30): what any structure gains over list on t is \
+                    less than noise (5%); stay with indexed, the default.";
     assert_eq!(verdict.verdict, expected);
 }
 
