@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use mq_core::{Entry, Envelope, Error, MatchQueues, Pattern, Used};
 
 use super::Setup;
+use super::engined::weigh;
 use super::family::Family;
 use super::step::Step;
-use super::subject::{Bare, Outcome, Subject, weigh};
+use super::subject::{Bare, Outcome, Subject};
 use crate::oracle::Oracle;
 
 /// The oracle, with the budget computed from what it holds.

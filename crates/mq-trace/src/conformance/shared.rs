@@ -8,11 +8,11 @@ use mq_core::mpi::TagSelector;
 use mq_core::shared::{Divide, Sharding, SharedEngine};
 use mq_core::{ContextOptions, EntryOf, MatchQueues, Pattern, RemovedOf, Source, Tag, Used};
 
+use super::engined::engine_options;
 use super::family::Family;
 use super::step::{Step, Wanted};
 use super::subject::{
-    Numbers, Outcome, Subject, arrived, call, chosen, engine_options, found, show_entry,
-    show_removed,
+    Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed,
 };
 use super::{CONTEXTS, RANKS, Setup};
 

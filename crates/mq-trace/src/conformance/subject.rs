@@ -2,17 +2,16 @@
 
 use core::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
 use mq_core::{
-    Arrive, Budget, CollectiveCall, Config, ContextId, ContextOptions, Engine, EngineOptions,
-    Entry, EntryOf, Envelope, Error, Handle, MatchQueues, MessageHandle, Pattern, Post, Refused,
-    Removed, RemovedOf, Source, Tag, TrafficClass, Used,
+    Arrive, CollectiveCall, Config, ContextId, Entry, EntryOf, Envelope, Error, Handle,
+    MatchQueues, MessageHandle, Pattern, Post, Refused, Removed, RemovedOf, Source, Tag,
+    TrafficClass, Used,
 };
 
 use super::family::Family;
 use super::step::Step;
-use super::{CONTEXTS, RANKS, Setup};
+use super::{RANKS, Setup};
 
 /// The answer to a step. A partner is its number and the `Debug` output of its pattern or envelope, so
 /// that returning a changed one is a difference too.
@@ -54,7 +53,7 @@ pub(super) struct Numbers {
     handles: Vec<Option<Handle>>,
     pub(super) messages: u32,
     /// The message last queued in halves; its name is stale if the message has left since.
-    last_message: Option<MessageHandle>,
+    pub(super) last_message: Option<MessageHandle>,
 }
 
 impl Numbers {
@@ -90,7 +89,7 @@ impl Numbers {
     }
 
     /// The second half of posting a receive.
-    fn in_halves<E: core::fmt::Debug>(
+    pub(super) fn in_halves<E: core::fmt::Debug>(
         &mut self,
         receive: u32,
         taken: Option<(E, u32)>,
@@ -333,215 +332,6 @@ where
     fn contents(&self) -> BTreeMap<u32, Vec<String>> {
         let mut contents = BTreeMap::<u32, Vec<String>>::new();
         self.queues.visit(&mut |entry| {
-            let (context, text) = show_entry(&entry);
-            contents.entry(context).or_default().push(text);
-        });
-        contents
-    }
-}
-
-/// The weight of message `n` in the byte budget.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the engine's signature")]
-pub(super) fn weigh(message: &u32) -> u64 {
-    u64::from(*message % 7)
-}
-
-/// The options of the engine.
-///
-/// Each time a high mark is reached, the number of messages is recorded in `crossings`.
-pub(super) fn engine_options(
-    setup: &Setup,
-    crossings: &Arc<Mutex<Vec<usize>>>,
-) -> EngineOptions<u32> {
-    let mut budget = Budget::UNLIMITED;
-    if let Some(limit) = setup.entry_budget {
-        budget = budget.entries(limit);
-    }
-    if let Some(limit) = setup.byte_budget {
-        budget = budget.bytes(limit, weigh);
-    }
-    if let Some(limit) = setup.source_entry_budget {
-        budget = budget.entries_per_source(limit);
-    }
-    if let Some(limit) = setup.source_byte_budget {
-        budget = budget.bytes_per_source(limit, weigh);
-    }
-    let options = EngineOptions::new()
-        .tuning(setup.tuning.clone())
-        .budget(budget);
-    let Some(marks) = setup.high_water() else {
-        return options;
-    };
-    let noted = Arc::clone(crossings);
-    options.high_water(marks, move |used| {
-        noted.lock().expect("no panic").push(used.entries);
-    })
-}
-
-/// Queues in an engine, one context for each number.
-///
-/// If each context has [another structure](Setup::kind), contexts move between objects of their own and shared
-/// ones.
-pub(super) struct Engined<Q: MatchQueues> {
-    engine: Engine<Q>,
-    numbers: Numbers,
-    setup: Setup,
-    /// Contexts created so far.
-    made: usize,
-    crossings: Arc<Mutex<Vec<usize>>>,
-}
-
-impl<Q: MatchQueues<Message = u32>> Engined<Q> {
-    pub(super) fn new(setup: &Setup) -> Self {
-        let crossings = Arc::<Mutex<Vec<usize>>>::default();
-        let mut engined = Self {
-            engine: Engine::with_options(engine_options(setup, &crossings)),
-            numbers: Numbers::default(),
-            setup: setup.clone(),
-            made: 0,
-            crossings,
-        };
-        (0..CONTEXTS).for_each(|comm| engined.create_context(comm));
-        engined
-    }
-
-    fn create_context(&mut self, comm: u32) {
-        let kind = self.setup.kind_of_context(self.made);
-        self.made += 1;
-        let mut options = ContextOptions::new().kind(kind);
-        if let Some(size) = self.setup.size {
-            options = options.size(size);
-        }
-        self.engine
-            .create_context(comm, options)
-            .expect("it was never made, or freed");
-    }
-}
-
-impl<Q> Engined<Q>
-where
-    Q: MatchQueues<Receive = u32, Message = u32>,
-{
-    /// A whole context is purged by freeing it, and is created again afterwards.
-    fn purge_context(&mut self, comm: u32) -> Outcome {
-        let mut purged = Vec::new();
-        let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));
-        self.engine
-            .free_context(comm, &mut back)
-            .expect("it exists");
-        self.create_context(comm);
-        Outcome::Purged(purged)
-    }
-
-    fn purge_source(&mut self, comm: u32, source: u32) -> Outcome {
-        let mut purged = Vec::new();
-        let mut select = |entry: EntryOf<'_, Q>| chosen(&entry, comm, Some(source));
-        let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));
-        self.engine.purge(&mut select, &mut back);
-        Outcome::Purged(purged)
-    }
-}
-
-impl<P, Q> Subject<P> for Engined<Q>
-where
-    P: Pattern,
-    Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
-{
-    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
-        let Self {
-            engine, numbers, ..
-        } = self;
-        match step {
-            Step::Post(wanted) => {
-                let receive = numbers.next_receive();
-                match engine.post(F::pattern(wanted), receive) {
-                    Ok(post) => numbers.posted(receive, post),
-                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
-                }
-            }
-            Step::Arrive(carried) => {
-                let message = numbers.next_message();
-                match engine.arrive(F::envelope(carried), message) {
-                    Ok(arrival) => arrived(message, arrival),
-                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
-                }
-            }
-            Step::Probe(wanted) => {
-                let seen = engine.probe(&F::pattern(wanted)).expect("valid");
-                found(seen.map(|(envelope, &message)| (envelope, message)))
-            }
-            Step::Extract(wanted) => found(engine.extract(&F::pattern(wanted)).expect("valid")),
-            Step::Deliver(carried) => found(engine.deliver(&F::envelope(carried)).expect("valid")),
-            Step::PostHalves(wanted) => {
-                let receive = numbers.next_receive();
-                let taken = engine.extract(&F::pattern(wanted)).expect("valid");
-                numbers.in_halves(receive, taken, || {
-                    engine.queue_receive(F::pattern(wanted), receive)
-                })
-            }
-            Step::ArriveHalves(carried) => {
-                let message = numbers.next_message();
-                let taken = engine.deliver(&F::envelope(carried)).expect("valid");
-                if taken.is_some() {
-                    return found(taken);
-                }
-                match engine.queue_message(F::envelope(carried), message) {
-                    Ok(named) => {
-                        numbers.last_message = Some(named);
-                        Outcome::Unexpected
-                    }
-                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
-                }
-            }
-            Step::Take(wanted) => {
-                let seen = engine.find(&F::pattern(wanted)).expect("valid");
-                let named = seen.map(|(name, ..)| name);
-                let Some(named) = named.or(numbers.last_message) else {
-                    return Outcome::Nothing;
-                };
-                let taken = found(engine.take(named));
-                assert!(engine.take(named).is_none(), "a message was taken twice");
-                taken
-            }
-            Step::Cancel(receive) => {
-                let handle = numbers.handle(*receive);
-                let cancelled = handle.and_then(|handle| engine.cancel(handle));
-                cancelled.map_or(Outcome::Nothing, Outcome::Cancelled)
-            }
-            Step::PurgeContext(comm) => self.purge_context(*comm),
-            Step::PurgeSource(comm, source) => self.purge_source(*comm, *source),
-            Step::Resize(comm, size) => {
-                let options = ContextOptions::new().size(*size);
-                let told = engine.update_context(*comm, options);
-                told.expect("all ranks are below it");
-                Outcome::Nothing
-            }
-            Step::Announce(comm, tag, bytes) => {
-                engine.announce(&call(*comm, *tag, *bytes)).expect("valid");
-                Outcome::Nothing
-            }
-            Step::Clear => {
-                engine.clear();
-                Outcome::Nothing
-            }
-        }
-    }
-
-    fn lengths(&self) -> (usize, usize) {
-        (self.engine.posted_len(), self.engine.unexpected_len())
-    }
-
-    fn crossings(&self) -> Vec<usize> {
-        self.crossings.lock().expect("no panic").clone()
-    }
-
-    fn used(&self) -> Option<Used> {
-        Some(self.engine.used())
-    }
-
-    fn contents(&self) -> BTreeMap<u32, Vec<String>> {
-        let mut contents = BTreeMap::<u32, Vec<String>>::new();
-        self.engine.visit(&mut |entry| {
             let (context, text) = show_entry(&entry);
             contents.entry(context).or_default().push(text);
         });
