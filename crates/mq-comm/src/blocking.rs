@@ -34,7 +34,7 @@ const AT_ONCE: usize = 8 << 10;
 
 /// A message that a full poll has found counts as so many rounds: one short message in 64 is found there, and each one
 /// in a cell.
-const STREAK: u32 = 16;
+const STREAK: u32 = 4;
 
 /// A message to be sent; `word` is that of an eager one.
 pub(crate) struct Out<'a> {

@@ -184,7 +184,7 @@ fn who_never_waits_for_a_message_is_told_of_a_death() {
         |_| {},
         |world| {
             if world.rank() == 0 {
-                // The other is quicker. It takes some hundred messages, and 400,000 if none of them counts.
+                // The other is quicker. It takes a thousand messages or two, and 400,000 if none of them counts.
                 let heard = (0..50_000).find_map(|_| {
                     std::thread::sleep(Duration::from_micros(50));
                     let heard = world.recv(&mut [0_u8], Source::Any, 2);
