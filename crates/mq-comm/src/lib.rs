@@ -41,18 +41,19 @@
 //! There is no progress thread: a process makes progress only inside calls of this crate that look for
 //! messages, or [`Communicator::progress`]. A short message is on its way when `send` or `isend` returns,
 //! unless the buffers to its receiver are full, after six to thirty messages, by their length, that it has
-//! not taken in, or the receiver has too many unexpected messages. A large one is announced (rendezvous). If its receiver copies it from the sender's memory or
-//! from a shared buffer, only the receiver has to make progress; if it goes through a ring, or both processes
-//! copy, both have to be in calls at the same time. (Up to 64 KiB, a message that follows one which was
-//! waited for may be put into a ring immediately, where the receiver finds it.) Deaths, too, are noticed in
-//! calls. So a process that computes for long between `isend` and `wait` calls `progress` now and then.
+//! not taken in, or the receiver has too many unexpected messages. A large one is announced (rendezvous). If
+//! its receiver copies it from the sender's memory or from a shared buffer, only the receiver has to make
+//! progress; if it goes through a ring, or both processes copy, both have to be in calls at the same time. (Up
+//! to 64 KiB, a message that follows one which was waited for may be put into a ring immediately, where the
+//! receiver finds it.) Deaths, too, are noticed in calls. So a process that computes for long between `isend`
+//! and `wait` calls `progress` now and then.
 //!
 //! # Memory of unexpected messages
 //! Unexpected messages are kept at the receiver, short ones with their data. When they take more than
 //! [`Options::unexpected_limit`] (1 GiB unless set), their senders are asked to announce even short ones, and
-//! a blocking `send` to that process then waits for its receive. [`Profile::held_back`] counts these sends, and
-//! [`Communicator::unexpected_bytes`] tells what they take. Announcements themselves, of some 200 bytes, are not
-//! limited: a program that begins sends endlessly waits for some of them now and then.
+//! a blocking `send` to that process then waits for its receive. [`Communicator::unexpected_bytes`] gives the
+//! memory that is taken, [`Profile::held_back`] the sends that were held back. Announcements themselves, of some
+//! 200 bytes, are not limited: a program that begins one send after the other waits for some now and then.
 //!
 //! # Memory in flight
 //! A request either owns its memory or borrows it for a scope that cannot end before the request

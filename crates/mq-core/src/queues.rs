@@ -279,14 +279,15 @@ pub trait MatchQueues: Sized {
 
     /// Queues a receive without a search: the second half of [`post`](Self::post), for a caller
     /// whose [`extract`](Self::extract) or [`find`](Self::find) with the same pattern found nothing,
-    /// with no other operation in between but [`raise_sequence`](Self::raise_sequence). If a message that the receive matches is queued, later
-    /// messages may pass the receive over until that message is taken. Later receives and messages of
-    /// the same key may be passed over too, until none of one kind is left.
+    /// with no other operation in between but [`raise_sequence`](Self::raise_sequence). If a message that
+    /// the receive matches is queued, later messages may pass the receive over until that message is taken.
+    /// Later receives and messages of the same key may be passed over too, until none of one kind is left.
     fn queue_receive(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> Handle;
 
     /// Queues a message without a search: the second half of [`arrive`](Self::arrive), for a caller
     /// whose [`deliver`](Self::deliver) or [`find_receive`](Self::find_receive) of the same envelope
-    /// found nothing, with no other operation in between; otherwise as for [`queue_receive`](Self::queue_receive).
+    /// found nothing, with no other operation in between; otherwise as for
+    /// [`queue_receive`](Self::queue_receive).
     fn queue_message(
         &mut self,
         envelope: EnvelopeOf<Self>,

@@ -9,8 +9,11 @@ use crate::shared::sync::Mutex;
 /// A ledger under a lock, whose holder takes no other lock, and the high-water call under a lock of its own.
 pub(crate) struct CommonBudget<M> {
     ledger: Mutex<Box<Ledger<M>>>,
-    /// Taken before the ledger's, so that calls come in the order of what they are told.
+    /// Taken while no other lock is held, and before the ledger's, so that calls come in the order of what they are
+    /// told.
     call: Mutex<Option<HighWaterCall>>,
+    /// What the caller's function has captured.
+    call_bytes: usize,
 }
 
 /// Room that was counted for a message. It is given back unless it is [kept](Self::keep): if the queue panics, the
@@ -30,8 +33,10 @@ impl<M> CommonBudget<M> {
         high_water: Option<(HighWater, HighWaterCall)>,
     ) -> Option<Self> {
         let mut ledger = Ledger::new(budget, high_water)?;
+        let call = ledger.take_call();
         Some(Self {
-            call: Mutex::new(ledger.take_call()),
+            call_bytes: call.as_deref().map_or(0, size_of_val),
+            call: Mutex::new(call),
             ledger: Mutex::new(ledger),
         })
     }
@@ -71,12 +76,8 @@ impl<M> CommonBudget<M> {
     }
 
     /// Bytes of the ledger, of its table of sources, and of what the caller's function has captured.
-    ///
-    /// # Cost
-    /// Waits for a call that is being made.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let call = self.call.lock().as_deref().map_or(0, size_of_val);
-        size_of::<Ledger<M>>() + self.ledger.lock().heap_bytes() + call
+        size_of::<Ledger<M>>() + self.ledger.lock().heap_bytes() + self.call_bytes
     }
 
     /// A message has left.

@@ -28,7 +28,8 @@
 //! # Proof
 //! **No deadlock** (ORDER). Locks are taken in this order: registry, the directory's map (whose holder
 //! takes no other lock), shards by ascending number, undivided queues, and then the configuration or
-//! the budget. No thread takes a lock of a second context while it holds one of the first.
+//! the budget. No thread takes a lock of a second context while it holds one of the first. The lock that
+//! keeps high-water calls apart is taken only by a thread that holds none, so a call may take all others.
 //!
 //! **The right place** (MODE, STAND). An operation guesses from MODE which locks it needs, takes
 //! them, and reads STAND there. STAND changes only with all locks held, so what the operation reads

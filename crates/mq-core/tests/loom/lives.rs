@@ -5,19 +5,30 @@ use mq_core::Error;
 
 use super::*;
 
-/// [STAND]: a message that arrives while its context is freed is handed back by one of the two.
+/// [STAND]: a message that arrives while its context is freed is handed back by one of the two, or has taken the
+/// receive that closes its gate.
 #[test]
 fn a_context_is_freed_before_an_operation_or_after() {
-    let expected = [(0, Got::Unknown), (1, Got::Queued)];
     for divide in [Divide::AtOnce, Divide::Never] {
-        outcomes(&expected, move || {
-            let (engine, context) = engine(divide);
-            let arriving = thread::spawn(move || arrive(&context, 0, 1));
-            let mut back = 0;
-            let freed = engine.free_context(CONTEXT, &mut |_| back += 1);
-            assert_eq!(freed, Ok(()));
-            (back, arriving.join().expect("no panic"))
-        });
+        for is_posted in [false, true] {
+            let matched = if is_posted {
+                (0, Got::Receive("any"))
+            } else {
+                (1, Got::Queued)
+            };
+            let unknown = (usize::from(is_posted), Got::Unknown);
+            let mut expected = [matched, unknown];
+            expected.sort();
+            outcomes(&expected, move || {
+                let (engine, context) = engine(divide);
+                if is_posted {
+                    post_any(&context);
+                }
+                let arriving = thread::spawn(move || arrive(&context, 0, 1));
+                let back = free(&engine, CONTEXT);
+                (back, arriving.join().expect("no panic"))
+            });
+        }
     }
 }
 
@@ -37,35 +48,40 @@ fn a_new_life_sees_nothing_of_the_old() {
     });
 }
 
-/// [STAND]: a message by number, while a divided context is freed and an undivided one is made, is of one
-/// of the two or of none.
+/// [STAND], [DIRECTORY]: a message by number, while a context is freed and another is made, is of one of the two or of
+/// none: where the first is divided, and where neither has a cell of its own in the directory.
 #[test]
 fn a_message_is_of_one_life_or_of_none() {
+    const RARE: u32 = 2;
     let expected = [(0, Got::Queued), (0, Got::Unknown), (1, Got::Queued)];
-    outcomes(&expected, || {
-        let (engine, context) = engine(Divide::Never);
-        assert_eq!(context.divide(), Ok(()));
-        let engine = Arc::new(engine);
-        let other = Arc::clone(&engine);
-        let arriving =
-            thread::spawn(
-                move || match other.arrive(MpiEnvelope::new(CONTEXT, 1, TAG), 1) {
-                    Ok(Arrive::Unexpected) => Got::Queued,
-                    Ok(Arrive::Matched { .. }) => unreachable!("nothing is posted"),
-                    Err(_) => Got::Unknown,
-                },
-            );
-        let mut back = 0;
-        let freed = engine.free_context(CONTEXT, &mut |_| back += 1);
-        assert_eq!(freed, Ok(()));
-        let next = engine.create_context(CONTEXT, ContextOptions::new());
-        let next = next.expect("it was freed");
-        let arrived = arriving.join().expect("no panic");
-        if (back, arrived) == (0, Got::Queued) {
-            assert_eq!(post(&next, 1, "named"), Got::Message(1));
-        }
-        (back, arrived)
-    });
+    for id in [CONTEXT, RARE] {
+        outcomes(&expected, move || {
+            let (engine, context) = engine(Divide::Never);
+            if id == CONTEXT {
+                assert_eq!(context.divide(), Ok(()));
+            } else {
+                let made = engine.create_context(id, ContextOptions::new());
+                drop(made.expect("it is new"));
+            }
+            let engine = Arc::new(engine);
+            let other = Arc::clone(&engine);
+            let arriving =
+                thread::spawn(
+                    move || match other.arrive(MpiEnvelope::new(id, 1, TAG), 1) {
+                        Ok(Arrive::Unexpected) => Got::Queued,
+                        Ok(Arrive::Matched { .. }) => unreachable!("nothing is posted"),
+                        Err(_) => Got::Unknown,
+                    },
+                );
+            let back = free(&engine, id);
+            let next = engine.create_context(id, ContextOptions::new());
+            let next = next.expect("it was freed");
+            let arrived = arriving.join().expect("no panic");
+            let left = usize::from((back, arrived) == (0, Got::Queued));
+            assert_eq!(lengths(&next), (0, left));
+            (back, arrived)
+        });
+    }
 }
 
 /// [DIRECTORY]: a context that another thread is making is found whole or not at all.

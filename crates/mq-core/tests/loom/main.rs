@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
 use mq_core::structures::List;
-use mq_core::{Arrive, ContextOptions, EngineOptions, Post, Source};
+use mq_core::{Arrive, ContextOptions, EngineOptions, Handle, Post, Source};
 
 type Queues = List<MpiPattern, &'static str, u32>;
 type Context = SharedContext<Queues>;
@@ -65,6 +65,21 @@ fn arrive(context: &Context, source: u32, message: u32) -> Got {
             Got::Unknown
         }
     }
+}
+
+/// Posts a receive from any source, for which nothing has come.
+fn post_any(context: &Context) -> Handle {
+    match context.post(MpiPattern::new(CONTEXT, Source::Any, TAG), "any") {
+        Ok(Post::Queued(handle)) => handle,
+        other => panic!("nothing has come: {other:?}"),
+    }
+}
+
+/// Frees a context; how many entries came back.
+fn free(engine: &SharedEngine<Queues>, context: u32) -> usize {
+    let mut back = 0;
+    assert_eq!(engine.free_context(context, &mut |_| back += 1), Ok(()));
+    back
 }
 
 fn lengths(context: &Context) -> (usize, usize) {

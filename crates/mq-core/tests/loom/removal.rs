@@ -1,22 +1,16 @@
 //! Entries that are purged, cleared, cancelled or freed while others match them.
 
 use loom::thread;
-use mq_core::{Handle, Source};
+use mq_core::{Entry, Source};
 
 use super::*;
 
-fn purge(context: &Context) -> usize {
+/// Purges the entries that are wanted; how many there were.
+fn purge(context: &Context, wanted: fn(Entry<'_, MpiPattern, &'static str, u32>) -> bool) -> usize {
     let mut back = 0;
-    let purged = context.purge(&mut |_| true, &mut |_| back += 1);
+    let purged = context.purge(&mut |entry| wanted(entry), &mut |_| back += 1);
     assert_eq!(purged, Ok(()));
     back
-}
-
-fn post_any(context: &Context) -> Handle {
-    match context.post(MpiPattern::new(CONTEXT, Source::Any, TAG), "any") {
-        Ok(Post::Queued(handle)) => handle,
-        other => panic!("nothing has come: {other:?}"),
-    }
 }
 
 /// [GATE-OPEN]: a receive from any source is purged before a message takes it or after, and the gates that it kept
@@ -28,15 +22,8 @@ fn a_wildcard_is_purged_or_matched() {
         let context = divided();
         post_any(&context);
         let other = context.clone();
-        let purging = thread::spawn(move || {
-            let mut back = 0;
-            let is_receive = &mut |entry: mq_core::Entry<'_, MpiPattern, &'static str, u32>| {
-                matches!(entry, mq_core::Entry::Posted(..))
-            };
-            let purged = other.purge(is_receive, &mut |_| back += 1);
-            assert_eq!(purged, Ok(()));
-            back
-        });
+        let purging =
+            thread::spawn(move || purge(&other, |entry| matches!(entry, Entry::Posted(..))));
         let arrived = arrive(&context, 0, 1);
         let purged = purging.join().expect("no panic");
         // Whoever comes next meets gates that are neither open too early nor closed to what is posted now.
@@ -61,15 +48,8 @@ fn an_elder_is_purged_or_received() {
         assert_eq!(arrive(&context, 0, 1), Got::Queued);
         assert_eq!(context.divide(), Ok(()));
         let other = context.clone();
-        let purging = thread::spawn(move || {
-            let mut back = 0;
-            let is_message = &mut |entry: mq_core::Entry<'_, MpiPattern, &'static str, u32>| {
-                matches!(entry, mq_core::Entry::Unexpected(..))
-            };
-            let purged = other.purge(is_message, &mut |_| back += 1);
-            assert_eq!(purged, Ok(()));
-            back
-        });
+        let purging =
+            thread::spawn(move || purge(&other, |entry| matches!(entry, Entry::Unexpected(..))));
         let posted = post(&context, 0, "named");
         let purged = purging.join().expect("no panic");
         let expected = match posted {
@@ -103,21 +83,6 @@ fn a_clear_leaves_no_receive_beside_its_message() {
     });
 }
 
-/// [STAND]: with a receive from any source queued, a context is freed before a message arrives or after.
-#[test]
-fn a_context_with_a_closed_gate_is_freed_before_a_message_or_after() {
-    let expected = [(0, Got::Receive("any")), (1, Got::Unknown)];
-    outcomes(&expected, || {
-        let (engine, context) = engine(Divide::AtOnce);
-        post_any(&context);
-        let arriving = thread::spawn(move || arrive(&context, 0, 1));
-        let mut back = 0;
-        let freed = engine.free_context(CONTEXT, &mut |_| back += 1);
-        assert_eq!(freed, Ok(()));
-        (back, arriving.join().expect("no panic"))
-    });
-}
-
 /// [NUMBER]: a receive is purged or cancelled, and comes back once.
 #[test]
 fn a_wildcard_is_purged_or_cancelled() {
@@ -126,7 +91,7 @@ fn a_wildcard_is_purged_or_cancelled() {
         let context = divided();
         let handle = post_any(&context);
         let other = context.clone();
-        let purging = thread::spawn(move || purge(&other));
+        let purging = thread::spawn(move || purge(&other, |_| true));
         let cancelled = context.cancel(handle);
         let purged = purging.join().expect("no panic");
         assert_eq!(arrive(&context, 0, 1), Got::Queued);
@@ -145,45 +110,12 @@ fn an_old_handle_cancels_nothing_in_a_new_life() {
         let engine = Arc::new(engine);
         let other = Arc::clone(&engine);
         let cancelling = thread::spawn(move || other.cancel(handle));
-        let mut back = 0;
-        let freed = engine.free_context(CONTEXT, &mut |_| back += 1);
-        assert_eq!(freed, Ok(()));
+        let back = free(&engine, CONTEXT);
         let next = engine.create_context(CONTEXT, ContextOptions::new());
         let next = next.expect("it was freed");
         post_any(&next);
         let cancelled = cancelling.join().expect("no panic");
         assert_eq!(lengths(&next), (1, 0), "the new receive stays");
         (back, cancelled)
-    });
-}
-
-/// [DIRECTORY]: a context that has no cell of its own in the directory is freed and made again: a message by number is
-/// of one life or of none.
-#[test]
-fn a_message_is_of_one_life_of_a_rare_context_or_of_none() {
-    const RARE: u32 = 2;
-    let expected = [(0, Got::Queued), (0, Got::Unknown), (1, Got::Queued)];
-    outcomes(&expected, || {
-        let (engine, _) = engine(Divide::Never);
-        let made = engine.create_context(RARE, ContextOptions::new());
-        drop(made.expect("it is new"));
-        let engine = Arc::new(engine);
-        let other = Arc::clone(&engine);
-        let arriving =
-            thread::spawn(
-                move || match other.arrive(MpiEnvelope::new(RARE, 1, TAG), 1) {
-                    Ok(Arrive::Unexpected) => Got::Queued,
-                    Ok(Arrive::Matched { .. }) => unreachable!("nothing is posted"),
-                    Err(_) => Got::Unknown,
-                },
-            );
-        let mut back = 0;
-        assert_eq!(engine.free_context(RARE, &mut |_| back += 1), Ok(()));
-        let next = engine.create_context(RARE, ContextOptions::new());
-        let next = next.expect("it was freed");
-        let arrived = arriving.join().expect("no panic");
-        let left = next.unexpected_len().expect("it exists");
-        assert_eq!(left, usize::from((back, arrived) == (0, Got::Queued)));
-        (back, arrived)
     });
 }
