@@ -9,7 +9,7 @@
 #
 # An emulator on x86-64 orders memory as its host does, so this finds no missing barrier: the models of ci/loom.sh do.
 # It finds what depends on the processor and the kernel otherwise: other ways to copy, sizes and calls of the system.
-# SECONDS_EACH (1200) limits each test program, MEMORY (6G) the machine.
+# SECONDS_EACH (3000) limits each test program, MEMORY (6G) the machine.
 set -euo pipefail
 case "${1:-}" in -*)
     sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
@@ -84,7 +84,7 @@ cp "$work/programs" "$files/programs"
 cat >"$files/init" <<I
 #!/bin/busybox sh
 /bin/busybox --install -s /bin
-export PATH=/bin HOME=/root MQ_KILL_SECONDS=5
+export PATH=/bin HOME=/root MQ_KILL_SECONDS=5 MQ_SLOWER=5
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
@@ -98,7 +98,7 @@ echo "== \$(uname -srm), \$(nproc) cores"
 while read -r what program place; do
     [ \$what = run ] || continue
     echo "== \${program##*/}"
-    cd \$place && timeout ${SECONDS_EACH:-1200} \$program </dev/null 2>&1
+    cd \$place && timeout ${SECONDS_EACH:-3000} \$program </dev/null 2>&1
     status=\$?
     [ \$status = 0 ] || echo "== \${program##*/} FAILED with status \$status"
 done </programs

@@ -23,7 +23,7 @@ pub(crate) fn watchdog(test: &'static str) -> Watchdog {
 
 /// Begins to watch a test.
 pub(crate) fn watchdog_for(test: &'static str, seconds: u64) -> Watchdog {
-    let time = Duration::from_secs(seconds);
+    let time = Duration::from_secs(seconds * slower());
     let mut running = RUNNING.lock().unwrap();
     let id = running.iter().map(|(id, ..)| id + 1).max().unwrap_or(0);
     running.push((id, test, Instant::now() + time));
@@ -37,6 +37,13 @@ pub(crate) fn watchdog_for(test: &'static str, seconds: u64) -> Watchdog {
         }
     });
     Watchdog(id)
+}
+
+/// How many times slower than usual this machine is (`MQ_SLOWER`), such as one that is emulated: what hangs elsewhere
+/// may be under way here.
+fn slower() -> u64 {
+    let said = std::env::var("MQ_SLOWER").ok();
+    said.map_or(1, |times| times.parse().expect("MQ_SLOWER is a number"))
 }
 
 /// This machine does not let a test try something: it says so, and fails where everything has to be tried

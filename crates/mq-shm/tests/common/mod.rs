@@ -26,13 +26,20 @@ pub(crate) fn watchdog(seconds: u64) -> Watchdog {
     let (held, dropped) = channel();
     std::thread::spawn(move || {
         // Nothing is ever sent.
-        let ended = dropped.recv_timeout(Duration::from_secs(seconds));
+        let ended = dropped.recv_timeout(Duration::from_secs(seconds * slower()));
         if ended == Err(RecvTimeoutError::Timeout) {
             eprintln!("{} hangs", env::args().collect::<Vec<_>>().join(" "));
             std::process::abort();
         }
     });
     Watchdog(held)
+}
+
+/// How many times slower than usual this machine is (`MQ_SLOWER`), such as one that is emulated: what hangs elsewhere
+/// may be under way here.
+fn slower() -> u64 {
+    let said = std::env::var("MQ_SLOWER").ok();
+    said.map_or(1, |times| times.parse().expect("MQ_SLOWER is a number"))
 }
 
 /// This machine does not let a test try something: it says so, and fails where everything has to be tried
