@@ -19,8 +19,8 @@ case "${1:-}" in -*)
 esac >&2
 cd "$(dirname "$0")/.."
 target=aarch64-unknown-linux-gnu
-work=$PWD/${CARGO_TARGET_DIR:-target}/aarch64
-mkdir -p "$work"
+mkdir -p "${CARGO_TARGET_DIR:-target}/aarch64"
+work=$(cd "${CARGO_TARGET_DIR:-target}/aarch64" && pwd)
 
 need() { # COMMAND PACKAGES...
     command -v "$1" >/dev/null && return
@@ -29,6 +29,7 @@ need() { # COMMAND PACKAGES...
 need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 need qemu-system-aarch64 qemu-system-arm
 need cpio cpio
+need python3 python3
 rustup target list --installed | grep -qx $target || rustup target add $target
 
 # fetch PACKAGES...: Debian's packages for ARM, unpacked, without making this machine one that knows that architecture.

@@ -520,7 +520,7 @@ const char *mq_structure_name(uint32_t index);
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (unknown flag, nonzero reserved word, marks
 // without `high_water` or the reverse, a low mark that is not below its high one), `MQ_ERR_ENGINE` (the
-// session is closed), `MQ_ERR_MEMORY`.
+// session is closed), `MQ_ERR_MEMORY` (also beyond 2^23 engines at a time).
 //
 // # Safety
 // `options` is null or valid, `engine` null or valid for a write; `options->structure` is null or a C string,
