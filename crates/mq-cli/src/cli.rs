@@ -249,7 +249,8 @@ pub(crate) enum GenerateCommand {
     allow_negative_numbers = true,
     after_help = "\
 The recorded outcomes are those of MPI's matching rules, so that `mq replay` can check them. Computing \
-them takes time quadratic in the depth.
+them takes time quadratic in the depth. With wildcards, a receive may take another's message, so that \
+some receives and messages stay queued in later rounds.
 
 Examples:
   mq generate depth --depth 1024 -o reverse.mqt.gz

@@ -16,6 +16,7 @@ mod error;
 mod exit;
 mod generate;
 mod input;
+mod library;
 mod mismatches;
 #[cfg(target_os = "linux")]
 mod node;

@@ -6,6 +6,15 @@ use mq_trace::{Mismatch, Report};
 /// The first mismatch of every structure, once for structures that agree on it. If all agree, the
 /// trace is wrong.
 pub(crate) fn sentences(trace: &str, reports: &[(Kind, Report)]) -> Vec<String> {
+    of_all(trace, reports, " (every structure)")
+}
+
+/// The same of structures that nobody has chosen, which need no mention if they agree.
+pub(crate) fn of_judges(trace: &str, reports: &[(Kind, Report)]) -> Vec<String> {
+    of_all(trace, reports, "")
+}
+
+fn of_all(trace: &str, reports: &[(Kind, Report)], unanimous: &str) -> Vec<String> {
     let mut told: Vec<(Mismatch, Vec<&str>)> = Vec::new();
     for (kind, report) in reports {
         let Some(mismatch) = report.first_mismatch else {
@@ -18,17 +27,12 @@ pub(crate) fn sentences(trace: &str, reports: &[(Kind, Report)]) -> Vec<String> 
     }
     let sentence = |(mismatch, names): &(Mismatch, Vec<&str>)| match &names[..] {
         [_, _, ..] if names.len() == reports.len() => {
-            by_the_rules(trace, mismatch) + " (every structure)"
+            differ(trace, mismatch, "MPI's rules", "give") + unanimous
         }
         [one] => differ(trace, mismatch, one, "gives"),
         several => differ(trace, mismatch, &several.join(", "), "give"),
     };
     told.iter().map(sentence).collect()
-}
-
-/// A mismatch of a wrong trace.
-pub(crate) fn by_the_rules(trace: &str, mismatch: &Mismatch) -> String {
-    differ(trace, mismatch, "MPI's rules", "give")
 }
 
 fn differ(trace: &str, mismatch: &Mismatch, who: &str, verb: &str) -> String {

@@ -555,7 +555,8 @@ int mq_context_create(struct mq_engine *engine,
 // (`MPI_Comm_set_info`, or a message that came before its communicator). The structure remains the one that
 // the context was created with. If the context has entries queued in that structure, behind the front, the
 // structure may keep the plan that it made for the earlier size: preferably give the size when the context is
-// created. `options->rank` is ignored.
+// created. `options->rank` is for a trace, as when a context is created: an empty context of another size is another
+// communicator there.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_ARGUMENT`
 // (unknown promise, a structure, nonzero reserved word); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or

@@ -218,8 +218,7 @@ pub unsafe extern "C" fn mq_context_create(
         if let Some(kind) = unsafe { read_structure(structure(options)) }? {
             made = made.kind(kind);
         }
-        let group = options.filter(|options| options.size > 0);
-        let group = group.map(|options| (options.size, options.rank));
+        let group = group(options);
         let engine = entered.matching.engine_mut();
         engine.create_context(context, made).map_err(of)?;
         if allocator::has_refused() {
@@ -242,7 +241,8 @@ pub unsafe extern "C" fn mq_context_create(
 /// (`MPI_Comm_set_info`, or a message that came before its communicator). The structure remains the one that
 /// the context was created with. If the context has entries queued in that structure, behind the front, the
 /// structure may keep the plan that it made for the earlier size: preferably give the size when the context is
-/// created. `options->rank` is ignored.
+/// created. `options->rank` is for a trace, as when a context is created: an empty context of another size is another
+/// communicator there.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_ARGUMENT`
 /// (unknown promise, a structure, nonzero reserved word); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or
@@ -269,6 +269,10 @@ pub unsafe extern "C" fn mq_context_update(
         engine.limits(context).ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
         front::check(entered.front, context, last_rank, promises)?;
         engine.update_context(context, wanted).map_err(of)?;
+        let is_empty = engine.context_lengths(context) == Ok((0, 0));
+        if let Some(watch) = entered.matching.watch_mut() {
+            watch.context_updated(context, group(options), is_empty);
+        }
         forget(entered.front, context);
         let lengths = entered.matching.lengths();
         reopen(entered.front, entered.matching, context, lengths);
@@ -291,6 +295,12 @@ fn terms(options: Option<&mq_context_options>) -> Result<ContextOptions, c_int> 
         0 => terms,
         size => terms.size(size),
     })
+}
+
+/// The size and this process's rank, if the size is known.
+fn group(options: Option<&mq_context_options>) -> Option<(u32, u32)> {
+    let options = options.filter(|options| options.size > 0)?;
+    Some((options.size, options.rank))
 }
 
 /// The name of the requested structure, or null.

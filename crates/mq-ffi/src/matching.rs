@@ -429,6 +429,13 @@ impl Matching {
         freed.map_err(of)
     }
 
+    /// The engine is about to be freed, and is not broken.
+    pub(crate) fn end(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.engine_freed(&mut self.engine);
+        }
+    }
+
     pub(crate) fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
         match &self.watch {
             None => self.engine.visit(visitor),

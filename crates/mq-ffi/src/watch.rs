@@ -26,10 +26,23 @@ pub(crate) struct Watch {
     session: Option<Arc<Session>>,
     receives: Table,
     messages: Table,
-    /// The session's numbers of the engine's contexts.
-    contexts: HashMap<u32, u32>,
+    contexts: HashMap<u32, Named>,
     /// A search for a message; it may be a probe or the first half of a receive.
     pending: Option<Search>,
+    /// Probes in the trace that saw nothing, since a message was last queued. They would miss again, so a
+    /// program that polls does not fill the trace.
+    missed: Vec<MpiPattern>,
+}
+
+/// More probes that differ are recorded each time.
+const MISSED: usize = 16;
+
+/// A context as the session knows it.
+#[derive(Clone, Copy, Debug)]
+struct Named {
+    number: u32,
+    /// The communicator's size and this process's rank in it, as far as they are known.
+    group: Option<(u32, u32)>,
 }
 
 #[derive(Debug)]
@@ -47,6 +60,7 @@ impl Watch {
             messages: Table::default(),
             contexts: HashMap::new(),
             pending: None,
+            missed: Vec::new(),
         }
     }
 
@@ -65,8 +79,33 @@ impl Watch {
     pub(crate) fn context_created(&mut self, context: u32, group: Option<(u32, u32)>) {
         if let Some(session) = &self.session {
             let number = session.context_created(group);
-            self.contexts.insert(context, number);
+            self.contexts.insert(context, Named { number, group });
         }
+    }
+
+    /// A context has another size, or a size at last. What is queued stays with the communicator that it was
+    /// recorded for, so only an empty context can be another communicator from now on.
+    pub(crate) fn context_updated(
+        &mut self,
+        context: u32,
+        group: Option<(u32, u32)>,
+        is_empty: bool,
+    ) {
+        let (Some(session), Some(group)) = (&self.session, group) else {
+            return;
+        };
+        let Some(named) = self.contexts.get_mut(&context) else {
+            return;
+        };
+        match named.group {
+            None => session.size_known(named.number, group),
+            Some(known) if known == group || !is_empty => return,
+            Some(_) => {
+                session.context_freed(named.number);
+                named.number = session.context_created(Some(group));
+            }
+        }
+        named.group = Some(group);
     }
 
     fn each_tally(&self, note: impl Fn(&Tally)) {
@@ -91,7 +130,9 @@ impl Watch {
     }
 
     fn session_context(&self, context: ContextId) -> u32 {
-        self.contexts.get(&context.0).copied().unwrap_or(0)
+        self.contexts
+            .get(&context.0)
+            .map_or(0, |named| named.number)
     }
 
     fn record_receive(&self, pattern: &MpiPattern, matched: Option<u32>) -> u32 {
@@ -130,7 +171,26 @@ impl Watch {
         };
         self.each_tally(Tally::probed);
         let seen = search.seen.map(|(_, number)| number);
+        if seen.is_none() && self.would_miss_again(&search.pattern) {
+            return;
+        }
         self.record_probe(&search.pattern, seen);
+    }
+
+    /// Whether the trace has a probe that tells of this one, which saw nothing: the same, with no message queued
+    /// since.
+    fn would_miss_again(&mut self, pattern: &MpiPattern) -> bool {
+        let Some(session) = &self.session else {
+            return true;
+        };
+        if self.missed.contains(pattern) {
+            session.probe_left_out();
+            return true;
+        }
+        if self.missed.len() < MISSED {
+            self.missed.push(*pattern);
+        }
+        false
     }
 
     fn message_left(&mut self, message: Message) -> (Message, u32) {
@@ -319,6 +379,7 @@ impl Watch {
                 Err(MQ_ERR_MEMORY)
             }
             Ok(name) => {
+                self.missed.clear();
                 let number = self.record_message(&envelope, None);
                 self.messages.set_number(index, number);
                 self.each_tally(|tally| {
@@ -352,9 +413,10 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.settle_search();
         if let Some(session) = &self.session {
+            // Of an engine that a panic has broken, whose entries did not leave.
             session.tally.forget_queued(&self.tally);
-            for &number in self.contexts.values() {
-                session.context_freed(number);
+            for named in self.contexts.values() {
+                session.context_freed(named.number);
             }
         }
     }

@@ -105,7 +105,10 @@ impl<'a> Contest<'a> {
         }
         let list = costs.of_kind(Kind::List)?;
         let default = costs.of_kind(Kind::default())?;
-        let cheapest = costs.structures.iter().find(|cost| cost.mismatches == 0)?;
+        // `clusters` has the trace's own profile here, and none in a library: it cannot be recommended.
+        let clusters = Kind::Clusters.name();
+        let can_be_chosen = |cost: &&Cost| cost.mismatches == 0 && cost.structure != clusters;
+        let cheapest = costs.structures.iter().find(can_be_chosen)?;
         let compared = [list, default, cheapest];
         let spreads = compared.iter().filter_map(|cost| cost.spread_ns_per_op);
         let spread = spreads.fold(0.0, f64::max);

@@ -20,7 +20,8 @@ cannot show a spread. A structure other than the default is recommended only wit
 repetitions, and only for a gain above noise and of at least 2 ns per operation. In json, `noise` and a \
 structure's `spread_ns_per_op`, the spread of its `repetitions`, are null if there are fewer than four \
 repetitions, and `noise` also if there are too few operations to tell or pairings differ. Traces hold no \
-times: compare `total` with the run's own time to see how much of the run is matching.
+times: compare `total` with the run's own time to see how much of the run is matching; for several traces \
+together it is the sum over processes that ran at the same time, so with their number times the run's.
 
 All traces are held in memory, at 48 bytes per operation.
 

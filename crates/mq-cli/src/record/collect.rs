@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use mq_core::structures::Kind;
-use mq_trace::{Mismatch, Trace, TraceError, TraceReader, TraceWriter, check};
+use mq_trace::{Report, Trace, TraceError, TraceWriter, check};
 use serde::Serialize;
 
 use super::output::Scratch;
+use super::written::Written;
 use crate::error::Error;
 use crate::stats::Traffic;
 use crate::{input, mismatches, output_file, progress};
@@ -43,19 +44,33 @@ pub(super) struct Counts {
     pub(super) mismatches: usize,
     pub(super) max_posted: usize,
     pub(super) max_unexpected: usize,
+    /// Whether the process was killed while it wrote a line, which was left out.
+    pub(super) unfinished_line: bool,
+    /// What the judges say against it.
     #[serde(skip)]
-    first_mismatch: Option<Mismatch>,
+    differences: Vec<String>,
 }
+
+/// Two that share no search: a mistake of one is not taken for a rule of MPI.
+const JUDGES: [Kind; 2] = [Kind::Indexed, Kind::Array];
 
 impl Collected {
     /// What is wrong with the trace, if anything.
-    pub(super) fn complaint(&self) -> Option<String> {
+    pub(super) fn complaints(&self) -> &[String] {
         match &self.outcome {
-            Outcome::Valid(counts) => {
-                let mismatch = counts.first_mismatch?;
-                Some(mismatches::by_the_rules(&self.trace, &mismatch))
-            }
-            Outcome::Invalid { error } => Some(error.clone()),
+            Outcome::Valid(counts) => &counts.differences,
+            Outcome::Invalid { error } => core::slice::from_ref(error),
+        }
+    }
+
+    /// What is not as the process left it.
+    pub(super) fn notice(&self) -> Option<String> {
+        match &self.outcome {
+            Outcome::Valid(counts) if counts.unfinished_line => Some(format!(
+                "{}: without the last line, which the process did not finish",
+                self.trace
+            )),
+            _ => None,
         }
     }
 }
@@ -70,25 +85,37 @@ pub(super) fn all(scratch: &Scratch, output: &Path) -> Result<Vec<Collected>, Er
 
 fn one(raw: &Path, output: &Path) -> Result<Collected, Error> {
     let _spinner = progress::spinner(&format!("collecting {}", raw.display()));
-    Ok(match counts(raw) {
-        Ok(counts) => Collected {
-            trace: compress(raw, output)?,
-            outcome: Outcome::Valid(counts),
+    let invalid = |error: String| Collected {
+        trace: raw.display().to_string(),
+        outcome: Outcome::Invalid { error },
+    };
+    let counted = Written::of(raw).and_then(|written| Ok((counts(&written)?, written)));
+    let ((counts, reports), written) = match counted {
+        Ok(counted) => counted,
+        Err(error) => return Ok(invalid(error.to_string())),
+    };
+    Ok(match compress(&written, output)? {
+        Some(trace) => Collected {
+            outcome: Outcome::Valid(Counts {
+                differences: mismatches::of_judges(&trace, &reports),
+                ..counts
+            }),
+            trace,
         },
-        Err(error) => Collected {
-            trace: raw.display().to_string(),
-            outcome: Outcome::Invalid {
-                error: error.to_string(),
-            },
-        },
+        None => invalid(format!(
+            "{}: a process is still writing it; it stays as written",
+            raw.display()
+        )),
     })
 }
 
-fn counts(raw: &Path) -> Result<Counts, TraceError> {
-    let trace = Trace::open(raw)?;
-    let report = check(&trace, Kind::default());
+/// The contents of a trace, and what each judge says of it.
+fn counts(written: &Written) -> Result<(Counts, [(Kind, Report); 2]), TraceError> {
+    let trace = Trace::read(written.reader()?)?;
+    let reports = JUDGES.map(|judge| (judge, check(&trace, judge)));
     let traffic = Traffic::of(&trace);
-    Ok(Counts {
+    let [(_, report), _] = &reports;
+    let counts = Counts {
         communicator_count: trace.communicators().len(),
         receives: traffic.receives,
         messages: traffic.messages,
@@ -97,31 +124,38 @@ fn counts(raw: &Path) -> Result<Counts, TraceError> {
         mismatches: report.mismatches,
         max_posted: report.max_posted,
         max_unexpected: report.max_unexpected,
-        first_mismatch: report.first_mismatch,
-    })
+        unfinished_line: written.ends_within_a_line(),
+        differences: Vec::new(),
+    };
+    Ok((counts, reports))
 }
 
-/// Compresses a trace and moves it to the output directory; its new name.
+/// Compresses a trace and moves it to the output directory; its new name, or none if it has grown meanwhile.
 ///
 /// It moves when it is complete, so the output directory holds only whole traces.
-fn compress(raw: &Path, output: &Path) -> Result<String, Error> {
+fn compress(written: &Written, output: &Path) -> Result<Option<String>, Error> {
+    let raw = written.path();
     let whole = raw.with_extension("mqt.gz");
     let target = output.join(whole.file_name().unwrap_or_default());
     // Not under a trace's name: if this process is killed meanwhile, the trace as written is the only one here.
     let packed = output_file::beside(&whole);
-    if let Err(error) = pack(raw, &packed) {
+    if let Err(error) = pack(written, &packed) {
         // The disc may be full: the trace remains as written, and a partial copy helps nobody.
         let _ = std::fs::remove_file(&packed);
         return Err(error);
     }
+    if written.has_grown() {
+        let _ = std::fs::remove_file(&packed);
+        return Ok(None);
+    }
     std::fs::rename(&packed, &target).map_err(|error| Error::write(&target, error))?;
     std::fs::remove_file(raw).map_err(|error| Error::write(raw, error))?;
-    Ok(target.display().to_string())
+    Ok(Some(target.display().to_string()))
 }
 
-fn pack(raw: &Path, packed: &Path) -> Result<(), Error> {
+fn pack(written: &Written, packed: &Path) -> Result<(), Error> {
     let failed = |error| Error::write(packed, error);
-    let mut reader = TraceReader::open(raw)?;
+    let mut reader = written.reader()?;
     let mut writer = TraceWriter::create(packed, reader.header()).map_err(failed)?;
     for numbered in &mut reader {
         writer.write(&numbered?.line).map_err(failed)?;

@@ -5,6 +5,7 @@ mod interrupts;
 mod output;
 mod prefix;
 mod table;
+mod written;
 
 use std::process::{Command, ExitCode};
 
@@ -96,7 +97,9 @@ fn finish(options: &RecordOptions, scratch: &Scratch) -> Result<bool, Error> {
     if collected.is_empty() {
         return Err(Error::Untraced(untraced(options)));
     }
-    let complaints: Vec<String> = collected.iter().filter_map(Collected::complaint).collect();
+    let notices = collected.iter().filter_map(Collected::notice);
+    notices.for_each(|notice| say(&notice));
+    let complaints: Vec<&String> = collected.iter().flat_map(Collected::complaints).collect();
     complaints.iter().for_each(|complaint| say(complaint));
     Ok(complaints.is_empty())
 }

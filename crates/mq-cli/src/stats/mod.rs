@@ -20,6 +20,7 @@ use self::searches::{SearchLengths, Searches};
 pub(crate) use self::traffic::Traffic;
 use crate::cli::{Format, StatsOptions};
 use crate::error::Error;
+use crate::library::Library;
 use crate::{input, output_file, plot, progress, report, trace_names};
 
 /// Operations between two steps of the progress bar.
@@ -38,6 +39,8 @@ pub(crate) struct Summary {
     operations: usize,
     /// Operations that `list` decides differently from the recording.
     mismatches: usize,
+    /// Whether a collective operation's messages can be told by their tags; otherwise all count as point-to-point.
+    tags_tell_classes: bool,
     #[serde(flatten)]
     pub(crate) traffic: Traffic,
     /// The most posted receives queued at a time.
@@ -123,6 +126,7 @@ pub(crate) fn describe(trace: &Trace) -> (Summary, Lengths) {
         header: trace.header().fields().iter().cloned().collect(),
         operations: operations.len(),
         mismatches: report.mismatches,
+        tags_tell_classes: Library::of(trace.header()) != Some(Library::Mpich),
         traffic: Traffic::of(trace),
         max_posted: report.max_posted,
         max_unexpected: report.max_unexpected,

@@ -8,12 +8,19 @@ use crate::report::{Cells, count, counted, decimal, escaped, percent, table};
 /// The most communicators in the table; JSON has all of them.
 const MAX_COMMUNICATORS: usize = 20;
 
+const UNKNOWN_CLASSES: &str =
+    "Which messages belong to collective operations is not known: MPICH's tags do not tell\n";
+
 /// All tables of a trace, under its name; empty ones are left out.
 pub(super) fn render(summary: &Summary) -> String {
     let mut parts = vec![overview(summary)];
     if summary.operations > 0 {
         parts.push(searches(summary));
-        parts.push(classes(summary));
+        if !summary.tags_tell_classes {
+            parts.push(UNKNOWN_CLASSES.into());
+        } else if !summary.traffic.classes.is_empty() {
+            parts.push(classes(summary));
+        }
         parts.push(communicators(summary));
     }
     parts.join("\n")
@@ -32,6 +39,8 @@ fn overview(summary: &Summary) -> String {
     text
 }
 
+const COLLECTIVE: &str = "  collective";
+
 /// A line of the overview: name, count, remark.
 type Count = (&'static str, u64, String);
 
@@ -40,7 +49,8 @@ fn counts(summary: &Summary) -> Vec<Count> {
     let comms = format!("in {}", counted(comms, "communicator"));
     let (posted, unexpected) = (summary.max_posted as u64, summary.max_unexpected as u64);
     let mut counts = vec![("operations", summary.operations as u64, comms)];
-    counts.extend(traffic_counts(&summary.traffic));
+    let by_kind = traffic_counts(&summary.traffic).into_iter();
+    counts.extend(by_kind.filter(|(name, ..)| *name != COLLECTIVE || summary.tags_tell_classes));
     counts.extend([
         ("longest posted", posted, "receives queued at a time".into()),
         (
@@ -72,7 +82,7 @@ fn traffic_counts(traffic: &Traffic) -> [Count; 10] {
         receives("  cancelled", traffic.cancels),
         whole("messages arrived", traffic.messages),
         messages("  unexpected", traffic.unexpected),
-        messages("  collective", traffic.collective_messages),
+        messages(COLLECTIVE, traffic.collective_messages),
         whole("probes", traffic.probes),
         probes("  hit", traffic.probes_hit),
         probes("  missed", traffic.probes_missed),

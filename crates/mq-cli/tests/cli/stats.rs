@@ -61,6 +61,28 @@ fn classes_add_up() {
     );
 }
 
+/// MPICH's collective operations have tags like those of messages between two processes.
+#[test]
+fn collective_operations_are_not_counted_where_tags_do_not_tell() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tables = |library: &str| {
+        let path = folder.path().join(format!("{library}.mqt"));
+        let text = format!("# mqtrace 1 source={library}\na 0 1 2\n");
+        std::fs::write(&path, text).expect("room");
+        mq(&["stats", &path.display().to_string()]).stdout
+    };
+    let (known, unknown) = (tables("openmpi-5.0.7-ob1"), tables("mpich-4.0.2-ch4"));
+    assert!(
+        known.contains("  collective ") && known.contains("Traffic classes"),
+        "{known}"
+    );
+    let sentence = "MPICH's tags do not tell";
+    assert!(
+        unknown.contains(sentence) && !unknown.contains("  collective "),
+        "{unknown}"
+    );
+}
+
 #[test]
 fn the_tables_are_for_people() {
     let run = mq(&[

@@ -139,9 +139,13 @@ pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
             unsafe { *front = mq_front::CLOSED };
         }
         let gone = matching.take().ok_or(MQ_ERR_ENGINE);
+        let is_broken = shell.behind.load(Ordering::Relaxed) == Behind::Broken as u8;
         shell.behind.store(Behind::More as u8, Ordering::Relaxed);
         drop(access);
-        gone.map(|matching| {
+        gone.map(|mut matching| {
+            if !is_broken {
+                matching.end();
+            }
             let next = (named & !IN_FRONT).max(matching.engine().next_sequence());
             let end = shell.numbers_end.load(Ordering::Relaxed);
             pass_over(end, next);

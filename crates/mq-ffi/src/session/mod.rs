@@ -7,7 +7,7 @@ mod tally;
 mod trace_file;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use mq_trace::{Header, Recorder};
@@ -30,6 +30,8 @@ pub(crate) struct Session {
     trace: Mutex<Option<TraceFile>>,
     next_context: AtomicU32,
     over_budget: AtomicBool,
+    /// Probes that the trace has not, since it has one that tells of them.
+    probes_left_out: AtomicU64,
     began: Instant,
     /// The process that opened it, the only one that speaks for it: after a fork the child has it
     /// too.
@@ -39,10 +41,10 @@ pub(crate) struct Session {
 impl Session {
     fn open(library: String, rank: u32, size: u32, mut settings: Settings) -> Self {
         let trace = settings.trace.as_ref().and_then(|folder| {
-            let mut header = Header::new()
-                .with("source", &library)
-                .with("rank", rank)
-                .with("ranks", size);
+            let mut header = Header::new().with("source", &library).with("rank", rank);
+            if size > 0 {
+                header = header.with("ranks", size);
+            }
             if let Some(kind) = settings.structure {
                 header = header.with("structure", kind.name());
             }
@@ -70,6 +72,7 @@ impl Session {
             trace: Mutex::new(trace),
             next_context: AtomicU32::new(0),
             over_budget: AtomicBool::new(false),
+            probes_left_out: AtomicU64::new(0),
             began: Instant::now(),
             process: std::process::id(),
         }
@@ -83,11 +86,21 @@ impl Session {
         number
     }
 
+    /// A context that was created without its size, which is known now.
+    pub(crate) fn size_known(&self, number: u32, group: (u32, u32)) {
+        self.record(|recorder| recorder.context_created(number, Some(group)));
+    }
+
     pub(crate) fn context_freed(&self, number: u32) {
         self.record(|recorder| {
             recorder.context_freed(number);
             Ok(())
         });
+    }
+
+    /// A probe missed as one in the trace did, and for the same reason.
+    pub(crate) fn probe_left_out(&self) {
+        self.probes_left_out.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Writes to the trace, if there is one. After a failed write there is none.
@@ -129,7 +142,12 @@ impl Session {
     fn finish_trace(&self, trace: TraceFile) {
         let path = trace.path().display().to_string();
         match trace.finish() {
-            Ok(recorded) => self.say(&report::recorded(&recorded, self.began.elapsed())),
+            // One line for a job, not one for each of its processes.
+            Ok(_) if self.rank > 0 => (),
+            Ok(recorded) => {
+                let left_out = self.probes_left_out.load(Ordering::Relaxed);
+                self.say(&report::recorded(&recorded, left_out, self.began.elapsed()));
+            }
             Err(error) => self.say(&format!("the trace {path} is incomplete: {error}")),
         }
     }

@@ -18,7 +18,7 @@ pub(super) fn write(text: &str) {
 
 /// What recording a trace took.
 #[expect(clippy::cast_precision_loss, reason = "for reading")]
-pub(super) fn recorded(recorded: &Recorded, of: Duration) -> String {
+pub(super) fn recorded(recorded: &Recorded, left_out: u64, of: Duration) -> String {
     let Recorded {
         path,
         bytes,
@@ -29,8 +29,12 @@ pub(super) fn recorded(recorded: &Recorded, of: Duration) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let each = time.as_nanos() as f64 / (*lines).max(1) as f64;
     let share = 100.0 * time.as_secs_f64() / of.as_secs_f64().max(1e-9);
+    let repeated = match left_out {
+        0 => String::new(),
+        _ => format!("; {left_out} probes that missed again are left out"),
+    };
     format!(
-        "recorded {lines} lines in {} ({bytes} bytes); about {each:.0} ns each, {share:.2} % of the run",
+        "recorded {lines} lines in {} ({bytes} bytes); about {each:.0} ns each, {share:.2} % of the run{repeated}",
         name.display()
     )
 }

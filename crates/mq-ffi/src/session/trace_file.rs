@@ -49,7 +49,11 @@ impl Write for LineFile {
             let mut whole = &self.rest[..=end];
             while !whole.is_empty() {
                 let (piece, others) = whole.split_at(piece_of(whole, self.written));
-                self.file.write_all(piece)?;
+                if let Err(error) = self.file.write_all(piece) {
+                    // What was written of it, if the disc is full, would end the trace within a line.
+                    let _ = self.file.set_len(self.written);
+                    return Err(error);
+                }
                 self.written += piece.len() as u64;
                 self.lines += piece.iter().filter(|&&byte| byte == b'\n').count() as u64;
                 whole = others;
@@ -203,6 +207,42 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(recorded.lines, text.lines().count() as u64);
         assert_eq!((recorded.lines, recorded.bytes), (4, text.len() as u64));
+    }
+
+    /// A disc that is full, or a limit, takes part of a line. The limit is that of a process of its own: this test
+    /// again, which writes until it cannot.
+    #[test]
+    fn a_write_that_fails_leaves_whole_lines() {
+        const FOLDER: &str = "MQ_TEST_FULL";
+        if let Some(folder) = std::env::var_os(FOLDER) {
+            let mut trace = TraceFile::create(folder.as_ref(), "mq", &Header::new()).unwrap();
+            let message = MpiEnvelope::new(0, 1, 5);
+            while trace
+                .record(|recorder| {
+                    recorder.arrived(&message, None)?;
+                    recorder.flush()
+                })
+                .is_ok()
+            {}
+            return;
+        }
+        let folder = std::env::temp_dir().join(format!("mq-full-{}", std::process::id()));
+        let limited = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact \"$1\"";
+        let name = "session::trace_file::tests::a_write_that_fails_leaves_whole_lines";
+        let wrote = std::process::Command::new("sh")
+            .args(["-c", limited])
+            .arg(std::env::current_exe().unwrap())
+            .arg(name)
+            .env(FOLDER, &folder)
+            .output()
+            .unwrap();
+        assert!(wrote.status.success(), "{wrote:?}");
+        let file = std::fs::read_dir(&folder).unwrap().flatten().next();
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        // Blocks of 512 bytes, or of 1,024.
+        assert!((4_000..8_192).contains(&text.len()), "{} bytes", text.len());
+        assert!(text.ends_with("a 1 1 5\n"), "{text}");
     }
 
     #[test]

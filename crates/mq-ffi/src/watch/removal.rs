@@ -43,12 +43,18 @@ impl Watch {
         let mut removed = Vec::new();
         let freed = engine.free_context(context, &mut |entry| removed.push(entry));
         self.removed(engine, removed, back);
-        if let (Ok(()), Some(number), Some(session)) =
-            (&freed, self.contexts.remove(&context), &self.session)
+        if freed.is_ok()
+            && let Some(named) = self.contexts.remove(&context)
+            && let Some(session) = &self.session
         {
-            session.context_freed(number);
+            session.context_freed(named.number);
         }
         freed
+    }
+
+    /// The engine is freed: what is still queued leaves, in the trace and in the counts, as with its context.
+    pub(crate) fn engine_freed(&mut self, engine: &mut Engine<Queues>) {
+        self.purge(engine, &mut |_| true, &mut |_| ());
     }
 
     fn removed(

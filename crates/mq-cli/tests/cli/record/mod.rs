@@ -258,6 +258,19 @@ fn an_invalid_trace_stays_and_the_others_are_collected() {
 }
 
 #[test]
+fn a_killed_process_s_last_line_is_left_out_if_it_is_not_whole() {
+    let place = Workplace::new();
+    let app = place.application(&[("t.mqt", &format!("{TRACE}p 0 1"))], "");
+    let run = place.record(&[], &[&app]);
+    let notice = "t.mqt.gz: without the last line, which the process did not finish";
+    assert_eq!(run.stderr, format!("mq: {}/{notice}\n", place.output()));
+    assert_eq!(run.code, 0);
+    assert_eq!(place.collected(), ["t.mqt.gz"]);
+    let read = mq(&["stats", &text(&place.path("out/t.mqt.gz"))]);
+    assert_eq!((read.code, read.stderr.as_str()), (0, ""));
+}
+
+#[test]
 fn a_trace_against_the_rules_is_collected_and_exits_1() {
     let place = Workplace::new();
     let app = place.application(&[("t.mqt", WRONG)], "");

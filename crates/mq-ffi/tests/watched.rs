@@ -1,4 +1,4 @@
-//! What an engine counts of operations in halves, as an MPI library does them.
+//! What is counted and recorded of an engine's operations.
 #![allow(unsafe_code, reason = "the functions are C's")]
 #![allow(
     clippy::multiple_unsafe_ops_per_block,
@@ -269,6 +269,132 @@ fn purged_messages_are_traced_unless_one_like_them_stays_before() {
         let trace = purged(name, chosen);
         assert_eq!(received(&trace), lines, "{name}:\n{trace}");
     }
+}
+
+/// Receives and messages that nobody takes leave with their engine, as with their context: no later engine of the
+/// session has them in its queues, nor has a replay.
+#[test]
+fn what_is_queued_in_a_freed_engine_leaves_the_trace() {
+    let trace = traced("freed", |engine| {
+        // SAFETY: valid, or null where that is allowed.
+        unsafe {
+            let none = null_mut();
+            let other = mq_pattern { tag: 8, ..WANTED };
+            assert_eq!(mq_arrive(engine, &CARRIED, 5, none, null_mut()), MQ_NONE);
+            assert_eq!(mq_arrive(engine, &CARRIED, 5, none, null_mut()), MQ_NONE);
+            let posted = mq_post(
+                engine,
+                &raw const other,
+                none,
+                null_mut(),
+                null_mut(),
+                null_mut(),
+            );
+            assert_eq!(posted, MQ_NONE);
+        }
+    });
+    let lines = [
+        "a 1 3 7",
+        "a 1 3 7",
+        "p 1 3 8",
+        "x 0",
+        "p 1 3 7 =0",
+        "p 1 3 7 =1",
+    ];
+    assert_eq!(trace, lines.join("\n"));
+}
+
+/// A program that polls would fill the disc with probes that say nothing new.
+#[test]
+fn a_probe_that_misses_again_is_recorded_once_until_a_message_is_queued() {
+    let other = mq_pattern { tag: 8, ..WANTED };
+    let trace = traced("polls", |engine| {
+        // SAFETY: valid, or null where that is allowed.
+        unsafe {
+            let poll = || {
+                for _ in 0..100 {
+                    for pattern in [&WANTED, &other] {
+                        mq_probe(engine, pattern, null_mut(), null_mut());
+                    }
+                }
+            };
+            poll();
+            let none = null_mut();
+            let posted = mq_post(engine, &WANTED, none, null_mut(), null_mut(), null_mut());
+            assert_eq!(posted, MQ_NONE);
+            assert_eq!(mq_arrive(engine, &CARRIED, 5, none, null_mut()), MQ_MATCHED);
+            poll();
+            assert_eq!(mq_arrive(engine, &CARRIED, 5, none, null_mut()), MQ_NONE);
+            assert_eq!(mq_probe(engine, &other, null_mut(), null_mut()), MQ_NONE);
+            assert_eq!(mq_probe(engine, &other, null_mut(), null_mut()), MQ_NONE);
+            for _ in 0..2 {
+                assert_eq!(
+                    mq_probe(engine, &WANTED, null_mut(), null_mut()),
+                    MQ_MATCHED
+                );
+            }
+            assert_eq!(
+                mq_extract(engine, &WANTED, null_mut(), null_mut()),
+                MQ_MATCHED
+            );
+        }
+    });
+    let lines = [
+        "b 1 3 7",
+        "b 1 3 8",
+        "p 1 3 7",
+        "a 1 3 7 =0",
+        "a 1 3 7",
+        "b 1 3 8",
+        "b 1 3 7 =1",
+        "b 1 3 7 =1",
+        "p 1 3 7 =1",
+    ];
+    assert_eq!(trace, lines.join("\n"));
+}
+
+/// A message may come before its communicator, whose size is given later; and an id may be used again.
+#[test]
+fn a_size_that_is_given_later_is_in_the_trace() {
+    let trace = traced("sizes", |engine| {
+        // SAFETY: valid, or null where that is allowed.
+        unsafe {
+            let sized = |size| {
+                let mut options: mq_context_options = zeroed();
+                (options.size, options.rank) = (size, 2);
+                options
+            };
+            let update = |size| {
+                let options = sized(size);
+                mq_context_update(engine, 1, &raw const options)
+            };
+            let none = null_mut();
+            assert_eq!(mq_arrive(engine, &CARRIED, 5, none, null_mut()), MQ_NONE);
+            assert_eq!((update(10), update(10)), (MQ_NONE, MQ_NONE));
+            // It has a message: still the same.
+            assert_eq!(update(12), MQ_NONE);
+            assert_eq!(
+                mq_extract(engine, &WANTED, null_mut(), null_mut()),
+                MQ_MATCHED
+            );
+            assert_eq!(mq_context_update(engine, 1, null()), MQ_NONE);
+            assert_eq!(update(12), MQ_NONE);
+            assert_eq!(mq_arrive(engine, &CARRIED, 5, none, null_mut()), MQ_NONE);
+            assert_eq!(
+                mq_extract(engine, &WANTED, null_mut(), null_mut()),
+                MQ_MATCHED
+            );
+        }
+    });
+    let lines = [
+        "a 1 3 7",
+        "c 1 10 2",
+        "p 1 3 7 =0",
+        "c 2 12 2",
+        "a 2 3 7",
+        "p 2 3 7 =1",
+    ];
+    assert_eq!(trace, lines.join("\n"));
 }
 
 #[test]
