@@ -44,7 +44,9 @@ impl Config {
     }
 }
 
-/// Parameters of the structures; the defaults are those of their papers.
+/// Parameters of the structures. The defaults of `adjustment`, `partner_threshold` and the two k are those of the
+/// papers, which leave `bins` and `adaptive_search` to the user; those of `indexed` are measured ones. A value outside
+/// its range counts as the nearest one inside.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Tuning {
@@ -63,14 +65,14 @@ pub struct Tuning {
     /// `threshold`: the 4-D structure is used if the communicator has at least as many ranks as the longest
     /// 4-D search has steps, times this factor. At least 1.
     pub adjustment: f64,
-    /// `bins`, `adaptive`: number of lists, rounded up to a power of two.
+    /// `bins`, `adaptive`: number of lists, rounded up to a power of two, at most 2^24.
     pub bins: u32,
     /// `adaptive`: the search length, in entries, past which the list becomes bins.
     pub adaptive_search: u32,
-    /// `pnp`: the length of a shared queue at which partners are chosen (theta).
+    /// `pnp`: the length of a shared queue at which partners are chosen (theta), at least 1.
     pub partner_threshold: u32,
     /// `pnp`, `col`: dedicated queues are limited to k times the square root of the communicator size;
-    /// this is k for point-to-point traffic, 8 as in §5.3 of their paper.
+    /// this is k for point-to-point traffic, 8 as in §5.3 of their paper. At 0 and below nothing is dedicated.
     pub point_to_point_k: f64,
     /// The same for collective traffic. In that paper 2 to 4 were enough for all applications but one.
     pub collective_k: f64,

@@ -3,18 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::envelope::{ContextId, Rank};
+use crate::hash::MixMap;
 
 /// A grouping of ranks by their behaviour in a profiled run: the plan of `clusters`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clusters {
     groups: u32,
-    group_of: BTreeMap<(ContextId, Rank), u32>,
+    group_of: MixMap<(ContextId, Rank), u32>,
 }
 
 impl Clusters {
     /// A grouping from pairs of sender and group number. Groups are renumbered without gaps.
     pub fn new(members: impl IntoIterator<Item = ((ContextId, Rank), u32)>) -> Self {
-        let mut group_of: BTreeMap<_, _> = members.into_iter().collect();
+        let mut group_of: MixMap<_, _> = members.into_iter().collect();
         let used: BTreeSet<u32> = group_of.values().copied().collect();
         let dense: BTreeMap<u32, u32> = used.into_iter().zip(0..).collect();
         group_of
@@ -37,7 +38,7 @@ impl Clusters {
             .unwrap_or(self.groups)
     }
 
-    /// Every profiled sender and its group.
+    /// Every profiled sender and its group, in any order.
     pub fn members(&self) -> impl Iterator<Item = (ContextId, Rank, u32)> + '_ {
         let members = self.group_of.iter();
         members.map(|(&(context, rank), &group)| (context, rank, group))
@@ -46,8 +47,8 @@ impl Clusters {
     /// Groups senders by k-means over how many elements each put into a queue, so that senders of
     /// similar weight share a queue (Ghazimirsaeed & Afsahi 2017).
     ///
-    /// `counts` gives the elements of each sender. At most `groups` groups are made, at least one, and
-    /// no more than there are different counts: senders that are all alike share one.
+    /// `counts` gives the elements of each sender. At most `groups` groups are made, at least one if there are
+    /// senders, and no more than there are different counts: senders that are all alike share one.
     pub fn from_counts(counts: &BTreeMap<(ContextId, Rank), u64>, groups: u32) -> Self {
         let mut values: Vec<u64> = counts.values().copied().collect();
         values.sort_unstable();

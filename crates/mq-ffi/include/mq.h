@@ -553,7 +553,7 @@ int mq_context_create(struct mq_engine *engine,
 // Replaces the size and the promises of a context in use by those in `options`; what `options` leave out is
 // dropped, and null or zeroed options drop everything. For a context that was made before these were known
 // (`MPI_Comm_set_info`, or a message that came before its communicator). The structure remains the one that
-// the context was created with. If the context has entries queued in that structure, behind the front, the
+// the context was created with. While the context has entries queued in that structure, behind the front, the
 // structure may keep the plan that it made for the earlier size: preferably give the size when the context is
 // created. `options->rank` is for a trace, as when a context is created: an empty context of another size is another
 // communicator there.

@@ -164,7 +164,7 @@ fn a_context_in_use_gets_the_terms_that_its_entries_keep() {
 }
 
 #[test]
-fn a_structure_that_plans_by_the_size_plans_anew_when_it_is_told_while_nothing_is_queued() {
+fn a_structure_that_plans_by_the_size_plans_anew_as_soon_as_nothing_is_queued() {
     type Arrays = crate::structures::Array<MpiPattern, u32, u32>;
     fn heads(engine: &Engine<Arrays>) -> Option<usize> {
         let (_, queues) = engine.queues(0).expect("it exists");
@@ -187,7 +187,16 @@ fn a_structure_that_plans_by_the_size_plans_anew_when_it_is_told_while_nothing_i
     let Ok(Post::Queued(stale)) = engine.post(MpiPattern::new(0, 3, 5), 3) else {
         panic!("nothing waits");
     };
+    assert_eq!(heads(&engine), Some(4), "nothing was queued any more");
+    // The last one told counts.
+    update(&mut engine, ContextOptions::new().size(5));
+    update(&mut engine, ContextOptions::new().size(4));
     assert_eq!(engine.cancel(stale), Some(3));
+    let arrival = engine.arrive(MpiEnvelope::new(0, 3, 5), 1);
+    assert!(matches!(arrival, Ok(Arrive::Unexpected)));
+    assert_eq!(heads(&engine), Some(4));
+    let post = engine.post(MpiPattern::new(0, 3, 5), 2);
+    assert!(matches!(post, Ok(Post::Matched { message: 1, .. })));
 
     update(&mut engine, ContextOptions::new().size(8));
     assert_eq!(heads(&engine), None, "made at its next use");

@@ -3,8 +3,9 @@
 //! Bayatpour, Subramoni, Chakraborty & Panda, "Adaptive and Dynamic Design for MPI Tag Matching",
 //! Cluster 2016. Choose it if most programs keep short queues and some do not.
 //!
-//! Search: as `list`; at most one search exceeds the threshold before the list becomes `bins`. The
-//! change relinks all entries, in order, once.
+//! Search: as `list`, where at most one search exceeds the threshold before the list becomes `bins`, and then as
+//! `bins`. The change relinks all entries, in order, each time that it comes; receives from any source, which
+//! bins would not shorten, do not bring it. Memory: that of `bins`, once there were any.
 
 use super::bins::HashedBins;
 use super::lane::{Lane, LaneId};
@@ -120,7 +121,18 @@ impl Route for ListThenBins {
 mod tests {
     use super::*;
     use crate::mpi::{MpiEnvelope, MpiPattern};
-    use crate::{Arrive, MatchQueues};
+    use crate::{Arrive, MatchQueues, Source};
+
+    /// Bins would not shorten the walk over them.
+    #[test]
+    fn receives_from_any_source_make_no_bins() {
+        let mut queues = Adaptive::<MpiPattern, i32, ()>::with_config(&Config::default());
+        for tag in 0..200 {
+            let _ = queues.post(MpiPattern::new(0, Source::Any, tag), tag);
+        }
+        let _ = queues.arrive(MpiEnvelope::new(0, 1, 199), ());
+        assert!(!queues.route().is_binned());
+    }
 
     #[test]
     #[expect(clippy::cast_sign_loss, reason = "ranks are small and positive")]

@@ -1,7 +1,8 @@
 //! `array`: for each context, an array with a posted and an unexpected list for every rank.
 //!
 //! Open MPI's design as described by Zounmevo & Afsahi 2014, §5. Choose it for communicators of a
-//! few hundred ranks that talk to most peers: no lookup is faster, and no structure takes more memory.
+//! few hundred ranks that talk to most peers: no lookup is faster, and no structure takes more memory where
+//! few peers are queued (where most are, trees of ranks take more).
 //!
 //! Search: the entries of one sender; a receive from any source asks every rank, if there is any
 //! message. Memory: 16 bytes per rank (32 in the paper), all allocated when the context first queues.

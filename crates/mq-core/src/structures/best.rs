@@ -23,6 +23,8 @@ pub(crate) struct Best {
     sequence: u64,
     /// Entries compared in all lists.
     pub(crate) visited: u32,
+    /// How many of them are on the list beside the others.
+    beside: u32,
 }
 
 impl Best {
@@ -30,7 +32,14 @@ impl Best {
         slot: None,
         sequence: u64::MAX,
         visited: 0,
+        beside: 0,
     };
+
+    /// Entries compared that another arrangement of the lists could have spared.
+    #[inline]
+    pub(crate) const fn visited_in_lists(&self) -> u32 {
+        self.visited - self.beside
+    }
 
     /// [`search`](Search::search), inlined into the caller, which mostly has only one list.
     #[inline(always)]
@@ -149,6 +158,7 @@ impl Beside {
                 return;
             }
             self.best.visited += 1;
+            self.best.beside += 1;
             self.next = entry.next;
             if wanted(&entry.key) {
                 self.next = NIL;
@@ -226,7 +236,8 @@ mod tests {
             both.search(first, &slab, |&k| k == key);
             both.search(second, &slab, |&k| k == key);
             let best = both.finish(&slab, |&k| k == key);
-            (best.slot.map(|slot| *slab.key(slot)), best.visited)
+            let counts = (best.visited, best.visited_in_lists());
+            (best.slot.map(|slot| *slab.key(slot)), counts)
         };
         // As many as one list would take, but for those of a list that were not known to be newer.
         let found: Vec<_> = ['a', 'b', 'c', 'd', 'e', 'f', 'x'].map(search).into();
@@ -243,7 +254,9 @@ mod tests {
                 None
             ]
         );
-        let visited: Vec<_> = found.iter().map(|&(_, visited)| visited).collect();
+        let visited: Vec<_> = found.iter().map(|&(_, (visited, _))| visited).collect();
         assert_eq!(visited, [1, 2, 5, 4, 5, 6, 6]);
+        let in_lists: Vec<_> = found.iter().map(|&(_, (_, in_lists))| in_lists).collect();
+        assert_eq!(in_lists, [1, 1, 3, 2, 3, 3, 3]);
     }
 }

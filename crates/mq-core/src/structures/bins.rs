@@ -4,8 +4,8 @@
 //! any source have a list of their own. Choose it if the number of busy peers is known: searches shrink
 //! by the number of bins, and the memory is paid once.
 //!
-//! Search: the entries of the senders that share a bin. Memory: 16 bytes per bin, allocated on first
-//! use.
+//! Search: the entries of the senders that share a bin; from any source, those of all bins. Memory: 16 bytes
+//! per bin, allocated on first use.
 
 use super::lane::{Lane, LaneId};
 use super::routed::{Route, Routed, Sender};

@@ -5,12 +5,14 @@
 //! ([`Tuning::clusters`](crate::config::Tuning::clusters)) all senders share one. Choose it for
 //! comparison, or for a program that runs a thousand times.
 //!
-//! Search: the entries of a group. Memory: a table of the profiled senders and 16 bytes per group.
+//! Search: the entries of a group; from any source, all groups. Memory: 16 bytes per group; the table of the profiled
+//! senders is the profile's own.
+
+use std::sync::Arc;
 
 use super::lane::{Lane, LaneId};
 use super::routed::{Route, Routed, Sender};
-use crate::config::Config;
-use crate::hash::MixMap;
+use crate::config::{Clusters, Config};
 use crate::memory::vec_bytes;
 use crate::meter::Meter;
 use crate::queues::Scope;
@@ -22,31 +24,24 @@ pub type ClusteredLists<P, R, M> = Routed<Groups, P, R, M>;
 #[derive(Debug)]
 pub struct Groups {
     lanes: Vec<Lane>,
-    group_of: MixMap<Sender, LaneId>,
+    profile: Option<Arc<Clusters>>,
 }
 
 impl Groups {
     #[inline(always)]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "as many lanes as u32 groups"
-    )]
     fn group(&self, sender: Sender) -> LaneId {
-        let other = self.lanes.len() as LaneId - 1;
-        self.group_of.get(&sender).copied().unwrap_or(other)
+        let group_of = |profile: &Arc<Clusters>| profile.group_of(sender.context, sender.rank);
+        self.profile.as_ref().map_or(0, group_of)
     }
 }
 
 impl Route for Groups {
     fn from_config(config: &Config) -> Self {
-        let plan = config.tuning.clusters.as_deref();
-        let groups = plan.map_or(0, super::Clusters::groups);
-        let members = plan.into_iter().flat_map(super::Clusters::members);
+        let profile = config.tuning.clusters.clone();
+        let groups = profile.as_deref().map_or(0, Clusters::groups);
         Self {
             lanes: vec![Lane::EMPTY; groups as usize + 1],
-            group_of: members
-                .map(|(context, rank, group)| (Sender { context, rank }, group))
-                .collect(),
+            profile,
         }
     }
 
@@ -85,6 +80,6 @@ impl Route for Groups {
     }
 
     fn bytes(&self) -> usize {
-        vec_bytes(&self.lanes) + self.group_of.allocation_size()
+        vec_bytes(&self.lanes)
     }
 }

@@ -4,11 +4,14 @@
 //! with given parameters (operation, size class, communicator size) uses one profiling list shared
 //! by all operations. The average number of entries visited by its searches becomes the number of lists
 //! `nq` that its later calls use, rank modulo `nq`; a call that needs more opens a new level. Search:
-//! the profiling list, then the operation's levels in order. Point-to-point traffic has one list.
+//! the profiling list, then the operation's levels in order, for receives from any source too. Point-to-point
+//! traffic has one list.
 //! Choose it if collectives over many ranks fill the queues.
 //!
 //! Calls are announced by [`MatchQueues::announce`](crate::MatchQueues::announce). A call of an operation
-//! that is never announced counts as ended when none of its elements is queued any more.
+//! that is never announced counts as ended when none of its elements is queued any more. Its parameters are not
+//! known, so what is learned from one such call need not hold for the next: an operation whose searches visit more
+//! than two entries of its lists gets as many lists as they needed, in a new level.
 //! Memory: at most `k * sqrt(n)` dedicated lists of 8 bytes; and for each announced operation with
 //! different parameters 24 bytes and its share of a hash table, until the queues are cleared.
 
@@ -47,6 +50,19 @@ struct Profile {
     settled: bool,
 }
 
+impl Profile {
+    fn searched(&mut self, visited: u32) {
+        self.searches = self.searches.saturating_add(1);
+        self.visited += u64::from(visited);
+    }
+
+    /// The average number of entries that a search visited: with as many lists it would visit one.
+    fn needed_lists(&self) -> u32 {
+        let average = self.visited.div_ceil(u64::from(self.searches.max(1)));
+        u32::try_from(average).unwrap_or(u32::MAX)
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Level {
     first: ListId,
@@ -63,6 +79,8 @@ struct Operation {
     /// The call in progress is the first with its parameters.
     profiling: bool,
     announced: bool,
+    /// The call in progress, if calls are not announced.
+    unannounced: Profile,
     queued: u32,
 }
 
@@ -101,8 +119,20 @@ impl Collectives {
             return;
         }
         profile.settled = true;
-        let wanted = needed_lists(profile);
+        let wanted = profile.needed_lists();
         self.allocate(class, wanted);
+    }
+
+    /// A call of `class` begins that nobody has announced: what the last one needed is known, unless it had enough.
+    fn begin_unannounced(&mut self, class: TrafficClass) {
+        let operation = &mut self.operations[class as usize];
+        let last = core::mem::take(&mut operation.unannounced);
+        let present = operation.levels.last().map_or(1, |level| level.lists);
+        let average = last.needed_lists();
+        let had_enough = if operation.levels.is_empty() { 1 } else { 2 };
+        if average > had_enough {
+            self.allocate(class, average.saturating_mul(present));
+        }
     }
 
     fn allocate(&mut self, class: TrafficClass, wanted: u32) {
@@ -129,13 +159,9 @@ impl Collectives {
     }
 }
 
-/// The average number of entries that a search visited: with as many lists it would visit one.
-fn needed_lists(profile: &Profile) -> u32 {
-    let average = profile.visited.div_ceil(u64::from(profile.searches.max(1)));
-    u32::try_from(average).unwrap_or(u32::MAX)
-}
-
 impl Plan for Collectives {
+    const SEPARATES_CLASSES: bool = true;
+
     fn from_config(config: &Config) -> Self {
         Self {
             k: config.tuning.collective_k,
@@ -165,6 +191,16 @@ impl Plan for Collectives {
         }
     }
 
+    fn lists_of_class(&self, class: TrafficClass, visitor: &mut impl FnMut(ListId)) {
+        if !class.is_collective() {
+            return visitor(POINT_TO_POINT);
+        }
+        visitor(PROFILING);
+        for level in &self.operation(class).levels {
+            (level.first..level.first + level.lists).for_each(&mut *visitor);
+        }
+    }
+
     /// A call with new parameters is profiled while elements of earlier ones wait in their levels.
     fn is_ordered(&self, _: Origin) -> bool {
         false
@@ -177,8 +213,8 @@ impl Plan for Collectives {
         self.size = self.size.max(origin.sender.rank.0.saturating_add(1));
         let operation = self.operation(origin.class);
         if !operation.announced && operation.queued == 0 {
-            // Calls are not announced: the first element after a quiet moment begins one.
-            self.begin(origin.class, Parameters::default());
+            // The first element after a quiet moment begins one.
+            self.begin_unannounced(origin.class);
         }
         let operation = self.operation(origin.class);
         match operation.levels.last() {
@@ -187,8 +223,9 @@ impl Plan for Collectives {
         }
     }
 
-    fn linked(&mut self, origin: Origin, _: ListId) {
+    fn linked(&mut self, origin: Origin, _: ListId) -> bool {
         self.operations[origin.class as usize].queued += 1;
+        false
     }
 
     fn unlinked(&mut self, origin: Origin, _: ListId) {
@@ -197,11 +234,12 @@ impl Plan for Collectives {
 
     fn searched(&mut self, origin: Origin, visited: u32) {
         let operation = &mut self.operations[origin.class as usize];
-        if operation.profiling
+        if !operation.announced {
+            operation.unannounced.searched(visited);
+        } else if operation.profiling
             && let Some(profile) = operation.profiles.get_mut(&operation.current)
         {
-            profile.searches = profile.searches.saturating_add(1);
-            profile.visited += u64::from(visited);
+            profile.searched(visited);
         }
     }
 
@@ -268,6 +306,40 @@ mod tests {
             assert!((200..=201).contains(&lists), "half the ranks, got {lists}");
             assert!(second < first / 50, "{second} against {first} entries");
         }
+    }
+
+    /// As the first messages of a program tell little about the later ones.
+    #[test]
+    fn an_operation_that_nobody_announces_may_need_more_lists_later() {
+        let mut config = Config::default().with_size(RANKS);
+        config.tuning.collective_k = 100.0;
+        let mut queues = Col::with_config(&config);
+        let gather_of = |queues: &mut Col<_, u32, u32>, ranks: u32| {
+            let class = TrafficClass::Gather;
+            let mut visits = Visits::default();
+            for rank in 0..ranks {
+                let message = MpiEnvelope::new(0, rank, -19).with_class(class);
+                let _ = queues.arrive(message, rank);
+            }
+            for rank in (0..ranks).rev() {
+                let pattern = MpiPattern::new(0, rank, -19).with_class(class);
+                let _ = queues.post_metered(pattern, rank, &mut visits);
+            }
+            visits.unexpected
+        };
+        for _ in 0..3 {
+            gather_of(&mut queues, 1);
+        }
+        let lists = |queues: &Col<_, _, _>| queues.dedicated_lists(Queue::Unexpected);
+        assert_eq!(lists(&queues), 0);
+        gather_of(&mut queues, 8);
+        let first = gather_of(&mut queues, RANKS);
+        assert_eq!(lists(&queues), 5, "for the eight");
+        let second = gather_of(&mut queues, RANKS);
+        assert!(second < first / 20, "{second} against {first} entries");
+        let enough = lists(&queues);
+        gather_of(&mut queues, RANKS);
+        assert_eq!(lists(&queues), enough);
     }
 
     #[test]

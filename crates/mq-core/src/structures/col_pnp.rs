@@ -1,14 +1,20 @@
 //! `col+pnp`: collective traffic as in `col`, point-to-point traffic as in `pnp`.
 //!
 //! The unified engine of Ghazimirsaeed, Grant & Afsahi 2019, §4 and Fig. 2: the traffic class of
-//! an element decides. Choose it for programs that use both heavily over many ranks.
+//! an element decides, for receives from any source too. Choose it for programs that use both heavily over many
+//! ranks.
+//!
+//! Search and memory: as `col` for collective traffic and as `pnp` for the other, with a limit of dedicated lists
+//! for each; a receive of unknown class asks all.
 
 use super::col::Collectives;
 use super::layered::{Layered, ListId, Origin, Plan};
 use super::pnp::Partners;
 use crate::collective::CollectiveCall;
 use crate::config::Config;
-use crate::envelope::ContextId;
+use crate::envelope::{ContextId, TrafficClass};
+use crate::meter::Queue;
+use crate::pattern::Pattern;
 
 /// The `col+pnp` structure; see the [module](self).
 pub type ColPnp<P, R, M> = Layered<Unified, P, R, M>;
@@ -28,7 +34,21 @@ const fn odd(list: ListId) -> ListId {
     2 * list + 1
 }
 
+impl<P: Pattern, R, M> ColPnp<P, R, M> {
+    /// Senders with a list of their own for point-to-point traffic in one of the queues.
+    pub fn partners(&self, queue: Queue) -> usize {
+        self.plan(queue).point_to_point.partners()
+    }
+
+    /// Lists dedicated to collective operations in one of the queues.
+    pub fn dedicated_lists(&self, queue: Queue) -> usize {
+        self.plan(queue).collective.dedicated()
+    }
+}
+
 impl Plan for Unified {
+    const SEPARATES_CLASSES: bool = true;
+
     fn from_config(config: &Config) -> Self {
         Self {
             collective: Collectives::from_config(config),
@@ -51,6 +71,16 @@ impl Plan for Unified {
         }
     }
 
+    fn lists_of_class(&self, class: TrafficClass, visitor: &mut impl FnMut(ListId)) {
+        if class.is_collective() {
+            self.collective
+                .lists_of_class(class, &mut |list| visitor(even(list)));
+        } else {
+            self.point_to_point
+                .lists_of_class(class, &mut |list| visitor(odd(list)));
+        }
+    }
+
     fn is_ordered(&self, origin: Origin) -> bool {
         if origin.class.is_collective() {
             self.collective.is_ordered(origin)
@@ -69,12 +99,16 @@ impl Plan for Unified {
     }
 
     #[inline]
-    fn linked(&mut self, origin: Origin, list: ListId) {
+    fn linked(&mut self, origin: Origin, list: ListId) -> bool {
         if origin.class.is_collective() {
-            self.collective.linked(origin, list / 2);
+            self.collective.linked(origin, list / 2)
         } else {
-            self.point_to_point.linked(origin, list / 2);
+            self.point_to_point.linked(origin, list / 2)
         }
+    }
+
+    fn tidied(&mut self, is_empty: &dyn Fn(ListId) -> bool) {
+        self.point_to_point.tidied(&|list| is_empty(odd(list)));
     }
 
     #[inline]
@@ -98,9 +132,8 @@ impl Plan for Unified {
         self.point_to_point.grown(size);
     }
 
-    fn shrunk(&mut self, context: ContextId, is_empty: &dyn Fn(ListId) -> bool) {
-        self.point_to_point
-            .shrunk(context, &|list| is_empty(odd(list)));
+    fn shrunk(&mut self, context: ContextId) {
+        self.point_to_point.shrunk(context);
     }
 
     fn announced(&mut self, call: &CollectiveCall) {
@@ -114,5 +147,44 @@ impl Plan for Unified {
 
     fn bytes(&self) -> usize {
         self.collective.bytes() + self.point_to_point.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::{MpiEnvelope, MpiPattern};
+    use crate::{MatchQueues, Source, Visits};
+
+    /// What cannot match is not compared, whoever it is from.
+    #[test]
+    fn receives_from_any_source_keep_collective_traffic_apart() {
+        let mut queues = ColPnp::<MpiPattern, u32, u32>::with_config(&Config::default());
+        let gather = TrafficClass::Gather;
+        let mut visits = Visits::default();
+        for rank in 0..100 {
+            let _ = queues.arrive(MpiEnvelope::new(0, rank, -19).with_class(gather), rank);
+        }
+        for tag in 0..100 {
+            let any = MpiPattern::new(0, Source::Any, tag);
+            let _ = queues.post_metered(any, 1, &mut visits);
+        }
+        assert_eq!(visits.unexpected, 0);
+        let _ = queues.arrive_metered(
+            MpiEnvelope::new(0, 7, -20).with_class(gather),
+            7,
+            &mut visits,
+        );
+        assert_eq!(visits.posted, 0);
+        // A receive of unknown class looks everywhere, and stands before both.
+        let unknown = MpiPattern::new(0, Source::Any, -21).with_class(TrafficClass::Unknown);
+        let _ = queues.post_metered(unknown, 2, &mut visits);
+        assert_eq!(visits.unexpected, 101);
+        let _ = queues.arrive_metered(MpiEnvelope::new(0, 7, 1_000), 7, &mut visits);
+        assert_eq!(visits.posted, 101);
+        assert_eq!(
+            queues.partners(Queue::Posted) + queues.dedicated_lists(Queue::Posted),
+            0
+        );
     }
 }

@@ -5,8 +5,10 @@
 //! list of Y coordinates); a Segment holds the queues of the `span` ranks that differ in the last
 //! digit. Choose it for very large communicators in which few ranks talk to this one.
 //!
-//! Search: at most `span + 1 + span` objects, then the entries of `span` ranks. Planes and Segments
-//! are created on demand and freed when empty.
+//! Search: at most `span + 1 + span` objects, then the entries of `span` ranks, as long as ranks stay below the
+//! size that was planned for (2^20 if none was given); from any source, all Segments. Memory: Planes and
+//! Segments are created on demand and used again when empty; it is given back when the context's last entry
+//! leaves.
 
 use super::lane::{Lane, LaneId};
 use super::leads::Leads;

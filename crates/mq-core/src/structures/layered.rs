@@ -35,8 +35,13 @@ pub struct Origin {
 /// How the lists of one queue are used.
 ///
 /// # Contract
-/// Every element of an origin is on a list of the origin's path, whatever was learned since.
+/// Every element of an origin is on a list of the origin's path, whatever was learned since, and on one of the lists
+/// of its class.
 pub trait Plan: core::fmt::Debug {
+    /// Whether the lists of an element depend on its class. If not, the class is never asked for, and a receive whose
+    /// class is unknown is like any other.
+    const SEPARATES_CLASSES: bool;
+
     /// A plan that has learned nothing.
     fn from_config(config: &Config) -> Self;
 
@@ -46,6 +51,14 @@ pub trait Plan: core::fmt::Debug {
     /// Visits the lists where elements of `origin` may be, until the visitor returns false.
     fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId) -> bool);
 
+    /// Visits the lists where elements of a class may be, of any sender. All lists, unless a plan knows better.
+    fn lists_of_class(&self, _class: TrafficClass, visitor: &mut impl FnMut(ListId)) {
+        for list in 0..self.lists() {
+            #[expect(clippy::cast_possible_truncation, reason = "they have numbers")]
+            visitor(list as ListId);
+        }
+    }
+
     /// Whether each list of a path holds only elements older than those of `origin` on the lists after
     /// it: the first match is then the earliest.
     fn is_ordered(&self, origin: Origin) -> bool;
@@ -53,8 +66,12 @@ pub trait Plan: core::fmt::Debug {
     /// Where a new element of `origin` goes.
     fn home(&mut self, origin: Origin) -> ListId;
 
-    /// An element was linked to `list`.
-    fn linked(&mut self, origin: Origin, list: ListId);
+    /// An element was linked to `list`. Returns whether lists have been put to another use, so that some may not be
+    /// needed any more.
+    fn linked(&mut self, origin: Origin, list: ListId) -> bool;
+
+    /// Gives up lists of the plan that are empty and get no more elements.
+    fn tidied(&mut self, _is_empty: &dyn Fn(ListId) -> bool) {}
 
     /// An element was unlinked from `list`.
     fn unlinked(&mut self, origin: Origin, list: ListId);
@@ -65,9 +82,8 @@ pub trait Plan: core::fmt::Debug {
     /// There are communicators of `size` ranks.
     fn grown(&mut self, _size: u32) {}
 
-    /// A communicator no longer exists, and none of its elements is queued; `is_empty` tells whether a
-    /// list is empty.
-    fn shrunk(&mut self, _context: ContextId, _is_empty: &dyn Fn(ListId) -> bool) {}
+    /// A communicator no longer exists, and none of its elements is queued.
+    fn shrunk(&mut self, _context: ContextId) {}
 
     /// This process takes part in a collective call.
     fn announced(&mut self, _call: &CollectiveCall) {}
@@ -94,7 +110,7 @@ impl<L: Plan> Half<L> {
         }
     }
 
-    /// Searches the lists of one origin, or all lists.
+    /// Searches the lists of one origin, or those of a class.
     ///
     /// If a plan may put newer elements on an earlier list of the path (a collective is profiled again
     /// while elements of an earlier call still wait), every list is searched.
@@ -102,12 +118,12 @@ impl<L: Plan> Half<L> {
     fn search<K: Copy, T, S: Search>(
         &self,
         mut search: S,
-        origin: Option<Origin>,
+        origin: Result<Origin, TrafficClass>,
         slab: &Slab<K, T>,
         wanted: impl Fn(&K) -> bool + Copy,
     ) -> S {
         match origin {
-            Some(origin) => {
+            Ok(origin) => {
                 let ordered = self.plan.is_ordered(origin);
                 self.plan.path(origin, &mut |list| {
                     if let Some(&list) = self.lists.get(list as usize) {
@@ -116,12 +132,17 @@ impl<L: Plan> Half<L> {
                     !(ordered && search.has_found())
                 });
             }
-            None if slab.is_empty() => {}
-            None => {
+            Err(_) if slab.is_empty() => {}
+            Err(TrafficClass::Unknown) => {
                 for &list in &self.lists {
                     search.search(list, slab, wanted);
                 }
             }
+            Err(class) => self.plan.lists_of_class(class, &mut |list| {
+                if let Some(&list) = self.lists.get(list as usize) {
+                    search.search(list, slab, wanted);
+                }
+            }),
         }
         search
     }
@@ -134,7 +155,16 @@ impl<L: Plan> Half<L> {
         }
         slab.set_home(slot, list);
         self.lists[list as usize].push_back(slab, slot);
-        self.plan.linked(origin, list);
+        if self.plan.linked(origin, list) {
+            self.tidy();
+        }
+    }
+
+    #[cold]
+    fn tidy(&mut self) {
+        let lists = &self.lists;
+        let is_empty = |list: ListId| lists.get(list as usize).is_none_or(Fifo::is_empty);
+        self.plan.tidied(&is_empty);
     }
 
     #[inline]
@@ -145,9 +175,8 @@ impl<L: Plan> Half<L> {
     }
 
     fn remove_context(&mut self, context: ContextId) {
-        let lists = &self.lists;
-        let is_empty = |list: ListId| lists.get(list as usize).is_none_or(Fifo::is_empty);
-        self.plan.shrunk(context, &is_empty);
+        self.plan.shrunk(context);
+        self.tidy();
     }
 
     fn reset(&mut self) {
@@ -166,8 +195,53 @@ pub struct Layered<L, P: Pattern, R, M> {
     slabs: Slabs<P, R, M>,
     posted: Half<L>,
     unexpected: Half<L>,
-    /// Receives from any source or of unknown class.
-    wild: Fifo,
+    wild: Wild,
+}
+
+/// Receives from any source or of unknown class, by what they can match: a collective message meets none of a
+/// point-to-point class, and the other way round.
+#[derive(Clone, Copy, Debug)]
+struct Wild {
+    point_to_point: Fifo,
+    collective: Fifo,
+    /// Of a class that is unknown, or not asked for.
+    either: Fifo,
+}
+
+impl Wild {
+    const EMPTY: Self = Self {
+        point_to_point: Fifo::EMPTY,
+        collective: Fifo::EMPTY,
+        either: Fifo::EMPTY,
+    };
+
+    /// Those that a message of this class may match, beside those of either.
+    #[inline]
+    const fn of_class(&self, class: TrafficClass) -> &Fifo {
+        if class.is_collective() {
+            &self.collective
+        } else {
+            &self.point_to_point
+        }
+    }
+
+    /// The list of a receive.
+    #[inline]
+    fn home<L: Plan>(&mut self, class: TrafficClass) -> &mut Fifo {
+        if !L::SEPARATES_CLASSES || class == TrafficClass::Unknown {
+            &mut self.either
+        } else if class.is_collective() {
+            &mut self.collective
+        } else {
+            &mut self.point_to_point
+        }
+    }
+
+    /// Whether a message of this class can match none.
+    #[inline]
+    const fn has_none_for(&self, class: TrafficClass) -> bool {
+        self.either.is_empty() && self.of_class(class).is_empty()
+    }
 }
 
 impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
@@ -182,10 +256,10 @@ impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
     #[inline]
     fn search_posted(&self, envelope: &P::Envelope, meter: &mut impl Meter) -> Best {
         let slab = &self.slabs.posted;
-        let origin = Some(origin_of_message(envelope));
-        let best = if self.wild.is_empty() {
+        let origin = origin_of_message(envelope);
+        let best = if self.wild.has_none_for(origin.class) {
             let wanted = |p: &P| matches(p, envelope);
-            self.posted.search(Best::NONE, origin, slab, wanted)
+            self.posted.search(Best::NONE, Ok(origin), slab, wanted)
         } else {
             self.search_posted_and_wild(envelope)
         };
@@ -196,16 +270,24 @@ impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
     #[inline(never)]
     fn search_posted_and_wild(&self, envelope: &P::Envelope) -> Best {
         let slab = &self.slabs.posted;
-        let origin = Some(origin_of_message(envelope));
+        let origin = origin_of_message(envelope);
         let wanted = |p: &P| matches(p, envelope);
-        let both = Beside::new(self.wild);
-        let both = self.posted.search(both, origin, slab, wanted);
+        let of_class = self.wild.of_class(origin.class);
+        let (beside, also) = if of_class.is_empty() {
+            (self.wild.either, Fifo::EMPTY)
+        } else {
+            (*of_class, self.wild.either)
+        };
+        let both = Beside::new(beside);
+        let mut both = self.posted.search(both, Ok(origin), slab, wanted);
+        // After the path, whose lists are left out once there is a match on an earlier one.
+        both.search(also, slab, wanted);
         both.finish(slab, wanted)
     }
 
     #[inline]
     fn search_unexpected(&self, pattern: &P, meter: &mut impl Meter) -> Best {
-        let origin = origin_of_receive(pattern);
+        let origin = origin_of_receive::<L>(pattern);
         let slab = &self.slabs.unexpected;
         let wanted = |e: &P::Envelope| matches(pattern, e);
         let best = self.unexpected.search(Best::NONE, origin, slab, wanted);
@@ -225,19 +307,21 @@ fn origin_of_message(envelope: &impl Envelope) -> Origin {
     }
 }
 
-/// The origin of all messages that a receive can match; `None` if they may have several.
+/// The origin of all messages that a receive can match; their class if they may have several.
 #[inline(always)]
-fn origin_of_receive(pattern: &impl Pattern) -> Option<Origin> {
+fn origin_of_receive<L: Plan>(pattern: &impl Pattern) -> Result<Origin, TrafficClass> {
     let class = pattern.class();
     match pattern.source() {
-        Source::Rank(rank) if class != TrafficClass::Unknown => Some(Origin {
-            sender: Sender {
-                context: pattern.context(),
-                rank,
-            },
-            class,
-        }),
-        _ => None,
+        Source::Rank(rank) if !L::SEPARATES_CLASSES || class != TrafficClass::Unknown => {
+            Ok(Origin {
+                sender: Sender {
+                    context: pattern.context(),
+                    rank,
+                },
+                class,
+            })
+        }
+        _ => Err(class),
     }
 }
 
@@ -252,7 +336,7 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
             slabs: Slabs::new(config),
             posted: Half::new(config),
             unexpected: Half::new(config),
-            wild: Fifo::EMPTY,
+            wild: Wild::EMPTY,
         }
     }
 
@@ -278,14 +362,14 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
     ) -> Result<u32, ()> {
         let best = self.search_posted(envelope, meter);
         let origin = origin_of_message(envelope);
-        self.posted.plan.searched(origin, best.visited);
+        self.posted.plan.searched(origin, best.visited_in_lists());
         best.slot.ok_or(())
     }
 
     #[inline]
     fn find_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, ()> {
         let best = self.search_unexpected(pattern, meter);
-        if let Some(origin) = origin_of_receive(pattern) {
+        if let Ok(origin) = origin_of_receive::<L>(pattern) {
             self.unexpected.plan.searched(origin, best.visited);
         }
         best.slot.ok_or(())
@@ -308,11 +392,11 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
     #[inline]
     fn link_posted(&mut self, slot: u32, (): ()) {
         let slab = &mut self.slabs.posted;
-        match origin_of_receive(slab.key(slot)) {
-            Some(origin) => self.posted.link(slab, slot, origin),
-            None => {
+        match origin_of_receive::<L>(slab.key(slot)) {
+            Ok(origin) => self.posted.link(slab, slot, origin),
+            Err(class) => {
                 slab.set_home(slot, WILD);
-                self.wild.push_back(slab, slot);
+                self.wild.home::<L>(class).push_back(slab, slot);
             }
         }
     }
@@ -327,9 +411,9 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
     #[inline]
     fn unlink_posted(&mut self, slot: u32) {
         let slab = &mut self.slabs.posted;
-        match origin_of_receive(slab.key(slot)) {
-            Some(origin) => self.posted.unlink(slab, slot, origin),
-            None => self.wild.unlink(slab, slot),
+        match origin_of_receive::<L>(slab.key(slot)) {
+            Ok(origin) => self.posted.unlink(slab, slot, origin),
+            Err(class) => self.wild.home::<L>(class).unlink(slab, slot),
         }
     }
 
@@ -343,7 +427,7 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
     fn reset(&mut self) {
         self.posted.reset();
         self.unexpected.reset();
-        self.wild = Fifo::EMPTY;
+        self.wild = Wild::EMPTY;
     }
 
     fn context_removed(&mut self, context: ContextId) {

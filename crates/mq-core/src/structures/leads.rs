@@ -25,8 +25,20 @@ pub struct Leads<S> {
     config: Config,
     contexts: Vec<ContextId>,
     queues: Vec<S>,
+    sizes: Vec<Sizes>,
+    /// Contexts that are to be planned for another size once they are empty.
+    waiting: u32,
     /// Entries that came to contexts that no longer exist.
     queued_before: u32,
+}
+
+/// Sizes of a context's communicator.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    /// What its queues were planned for.
+    planned: Option<u32>,
+    /// What they are to be planned for, known since they hold entries.
+    next: Option<u32>,
 }
 
 impl<S: MatchQueues> Leads<S> {
@@ -45,7 +57,12 @@ impl<S: MatchQueues> Leads<S> {
     #[inline]
     fn find_or_make(&mut self, context: ContextId, meter: &mut impl Meter) -> &mut S {
         let position = match self.position(context, meter) {
-            Some(position) => position,
+            Some(position) => {
+                if self.waiting > 0 {
+                    self.plan_if_empty(position);
+                }
+                position
+            }
             None => self.make(context),
         };
         &mut self.queues[position]
@@ -66,7 +83,41 @@ impl<S: MatchQueues> Leads<S> {
     fn make(&mut self, context: ContextId) -> usize {
         self.contexts.push(context);
         self.queues.push(S::with_config(&self.config));
+        self.sizes.push(Sizes {
+            planned: self.config.size,
+            next: None,
+        });
         self.queues.len() - 1
+    }
+
+    fn is_empty(&self, position: usize) -> bool {
+        let queues = &self.queues[position];
+        queues.posted_len() + queues.unexpected_len() == 0
+    }
+
+    /// Plans a context for the size that became known while it held entries, if it has none now.
+    #[cold]
+    fn plan_if_empty(&mut self, position: usize) {
+        if self.sizes[position].next.is_some() && self.is_empty(position) {
+            self.plan(position);
+        }
+    }
+
+    /// Makes the queues of an empty context anew, for its next size. Handles stay stale.
+    fn plan(&mut self, position: usize) {
+        let Some(size) = self.sizes[position].next.take() else {
+            return;
+        };
+        self.waiting -= 1;
+        let old = &self.queues[position];
+        self.queued_before = self.queued_before.wrapping_add(old.queued_total());
+        let first = self.config.first_sequence.max(old.next_sequence());
+        let config = Config {
+            first_sequence: first,
+            ..self.config.clone().with_size(size)
+        };
+        self.queues[position] = S::with_config(&config);
+        self.sizes[position].planned = Some(size);
     }
 }
 
@@ -80,6 +131,8 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
             config: config.clone(),
             contexts: Vec::new(),
             queues: Vec::new(),
+            sizes: Vec::new(),
+            waiting: 0,
             queued_before: 0,
         }
     }
@@ -237,21 +290,34 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         let next = queues.next_sequence();
         self.queued_before = self.queued_before.wrapping_add(queues.queued_total());
         self.contexts.remove(position);
+        let sizes = self.sizes.remove(position);
+        self.waiting -= u32::from(sizes.next.is_some());
         self.config.first_sequence = self.config.first_sequence.max(next);
     }
 
-    /// Nothing changes while the context holds entries, or if the size becomes unknown: a plan for too few
-    /// or too many ranks is still correct, and better than none. Otherwise the context's queues are
-    /// recreated at their next use, and contexts created later get this size too.
+    /// A context is planned for its size when it is empty, and until then as before: a plan for too few or too
+    /// many ranks is still correct. So is one for a size that is not known any more, which stays. Contexts created
+    /// later get this size too.
     fn update_context(&mut self, context: ContextId, config: &Config) {
-        let size = config.size;
-        let is_empty = |queues: &S| queues.posted_len() + queues.unexpected_len() == 0;
-        let is_new = size.is_some() && self.config.size != size;
-        if is_new && self.queues(context).is_none_or(is_empty) {
-            // They are recreated at their next use.
-            self.remove_context(context);
-            self.config.size = size;
+        let Some(size) = config.size else {
+            return;
+        };
+        self.config.size = Some(size);
+        let Some(position) = self.contexts.iter().position(|&c| c == context) else {
+            return;
+        };
+        let sizes = &mut self.sizes[position];
+        self.waiting -= u32::from(sizes.next.take().is_some());
+        if sizes.planned == Some(size) {
+            return;
         }
+        if self.is_empty(position) {
+            // Made at its next use, if it has one.
+            self.remove_context(context);
+            return;
+        }
+        self.sizes[position].next = Some(size);
+        self.waiting += 1;
     }
 
     fn clear(&mut self) {
@@ -269,7 +335,7 @@ impl<S: Footprint> Footprint for Leads<S> {
     fn memory(&self) -> Memory {
         let leads = Memory {
             entries: 0,
-            index: vec_bytes(&self.contexts) + vec_bytes(&self.queues),
+            index: vec_bytes(&self.contexts) + vec_bytes(&self.queues) + vec_bytes(&self.sizes),
         };
         self.queues.iter().map(S::memory).fold(leads, |a, b| a + b)
     }
@@ -302,5 +368,29 @@ mod tests {
         assert_eq!((asked.get(), removed.get()), (6, 3));
         // Those asked about first and every other time: the receives.
         assert_eq!((queues.posted_len(), queues.unexpected_len()), (0, 3));
+    }
+
+    #[test]
+    fn each_context_is_planned_for_its_own_size() {
+        let mut queues = Array::<MpiPattern, u32, u32>::with_config(&Config::default());
+        let sized = Config::default().with_size(64);
+        for context in 0..3 {
+            let _ = queues.post(MpiPattern::new(context, 1, 5), context);
+            let _ = queues.arrive(MpiEnvelope::new(context, 1, 5), context);
+        }
+        // One that holds something meanwhile.
+        let _ = queues.post(MpiPattern::new(2, 1, 5), 2);
+        for context in 0..3 {
+            queues.update_context(ContextId(context), &sized);
+        }
+        let _ = queues.arrive(MpiEnvelope::new(2, 1, 5), 2);
+        for context in 0..3 {
+            let _ = queues.post(MpiPattern::new(context, 1, 5), context);
+            let planned = queues
+                .queues(ContextId(context))
+                .map(|q| q.route().allocated());
+            assert_eq!(planned, Some(64), "context {context}");
+        }
+        assert_eq!(queues.waiting, 0);
     }
 }

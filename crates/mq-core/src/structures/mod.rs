@@ -44,7 +44,6 @@ pub use self::rbtree::{RankTree, RbTree};
 pub use self::routed::{Route, Routed, Sender};
 pub use self::threshold::{ListOrCube, Threshold, size_threshold};
 
-use crate::config::Clusters;
 use crate::error::UnknownKind;
 
 /// Calls a macro with the table of structures: variant, type, name, source, when to choose it.

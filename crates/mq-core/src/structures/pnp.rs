@@ -6,7 +6,8 @@
 //! the others continue in a new shared list, which may be split in the same way. Choose it if few of
 //! very many peers are busy and memory must not grow with the communicator.
 //!
-//! Search: the shared lists up to the level where the sender became a partner, then its own.
+//! Search: the shared lists up to the level where the sender became a partner, then its own; from any source,
+//! all lists.
 //! Memory: at most `k * sqrt(n)` partners, each with a list of 8 bytes and a place in a hash table; one
 //! shared list per level; and, while the last shared list holds elements, a count for each of their
 //! senders, for at most four times as many senders as the list is long before partners are chosen.
@@ -27,9 +28,12 @@ pub type Pnp<P, R, M> = Layered<Partners, P, R, M>;
 impl<P: Pattern, R, M> Pnp<P, R, M> {
     /// Senders with a list of their own in one of the queues.
     pub fn partners(&self, queue: Queue) -> usize {
-        self.plan(queue).partners.len()
+        self.plan(queue).partners()
     }
 }
+
+/// A table of counts with this many times as many places as senders is given up.
+const SPARSE: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct Partner {
@@ -62,6 +66,10 @@ pub struct Partners {
 }
 
 impl Partners {
+    pub(crate) fn partners(&self) -> usize {
+        self.partners.len()
+    }
+
     /// The last shared list is too long: its busiest senders become partners, if there is room.
     #[cold]
     fn choose(&mut self) {
@@ -93,11 +101,20 @@ impl Partners {
         self.forget_counts();
     }
 
+    /// The last shared list has become short: the next choice need not wait for as long a list as the last.
+    #[cold]
+    fn choose_sooner(&mut self) {
+        self.next_choice = (self.next_choice / 2).max(self.threshold);
+    }
+
     /// The last shared list is empty: past activity no longer matters.
     fn forget_counts(&mut self) {
-        self.counts.clear();
-        if self.counts.allocation_size() > KEEP_BYTES {
+        // Clearing writes to all of a table, however few of its places are taken.
+        let is_sparse = self.counts.capacity() > SPARSE * self.counts.len().max(1);
+        if self.counts.allocation_size() > KEEP_BYTES || is_sparse {
             self.counts = MixMap::default();
+        } else {
+            self.counts.clear();
         }
         self.counted = 0;
         self.next_choice = self.threshold;
@@ -125,21 +142,6 @@ impl Partners {
         })
     }
 
-    /// Once a shared list other than the last has emptied, nothing is queued in it any more.
-    fn drop_empty_levels(&mut self, is_empty: &dyn Fn(ListId) -> bool) {
-        for level in (0..self.shared.len() - 1).rev() {
-            if !is_empty(self.shared[level]) {
-                continue;
-            }
-            self.spare.push(self.shared.remove(level));
-            for partner in self.partners.values_mut() {
-                if partner.levels as usize > level {
-                    partner.levels -= 1;
-                }
-            }
-        }
-    }
-
     #[expect(
         clippy::cast_possible_truncation,
         reason = "each level has a partner, capped"
@@ -150,6 +152,8 @@ impl Partners {
 }
 
 impl Plan for Partners {
+    const SEPARATES_CLASSES: bool = false;
+
     fn from_config(config: &Config) -> Self {
         let threshold = config.tuning.partner_threshold.max(1);
         Self {
@@ -199,9 +203,9 @@ impl Plan for Partners {
     }
 
     #[inline]
-    fn linked(&mut self, origin: Origin, list: ListId) {
+    fn linked(&mut self, origin: Origin, list: ListId) -> bool {
         if list != self.shared[self.shared.len() - 1] {
-            return;
+            return false;
         }
         self.size = self.size.max(origin.sender.rank.0.saturating_add(1));
         self.length += 1;
@@ -211,8 +215,38 @@ impl Plan for Partners {
         if self.counts.len() / 4 > self.next_choice as usize {
             self.thin_counts();
         }
-        if self.length >= self.next_choice {
-            self.choose();
+        if self.length < self.next_choice {
+            return false;
+        }
+        self.choose();
+        true
+    }
+
+    /// Once a shared list other than the last has emptied, nothing is queued in it any more.
+    fn tidied(&mut self, is_empty: &dyn Fn(ListId) -> bool) {
+        let last = self.shared.len() - 1;
+        // Of the first n lists, how many stay.
+        let mut staying = Vec::with_capacity(last + 2);
+        staying.push(0);
+        let mut stayed = 0;
+        for (level, &list) in self.shared.iter().enumerate() {
+            if level < last && is_empty(list) {
+                self.spare.push(list);
+            } else {
+                stayed += 1;
+            }
+            staying.push(stayed);
+        }
+        if stayed as usize > last {
+            return;
+        }
+        let mut level = 0;
+        self.shared.retain(|_| {
+            level += 1;
+            staying[level] > staying[level - 1]
+        });
+        for partner in self.partners.values_mut() {
+            partner.levels = staying[partner.levels as usize];
         }
     }
 
@@ -222,6 +256,8 @@ impl Plan for Partners {
             self.length -= 1;
             if self.length == 0 {
                 self.forget_counts();
+            } else if self.length < self.next_choice / 4 && self.next_choice > self.threshold {
+                self.choose_sooner();
             }
         }
     }
@@ -230,7 +266,7 @@ impl Plan for Partners {
         self.size = self.size.max(size);
     }
 
-    fn shrunk(&mut self, context: ContextId, is_empty: &dyn Fn(ListId) -> bool) {
+    fn shrunk(&mut self, context: ContextId) {
         let Self {
             partners, spare, ..
         } = self;
@@ -243,7 +279,6 @@ impl Plan for Partners {
         });
         self.counts.retain(|sender, _| sender.context != context);
         self.counted = self.counts.values().map(|&count| u64::from(count)).sum();
-        self.drop_empty_levels(is_empty);
     }
 
     fn reset(&mut self) {
@@ -267,7 +302,7 @@ impl Plan for Partners {
 mod tests {
     use super::*;
     use crate::mpi::{MpiEnvelope, MpiPattern};
-    use crate::{ContextOptions, Engine, MatchQueues, Post};
+    use crate::{ContextOptions, Engine, MatchQueues, Post, TrafficClass};
 
     #[test]
     fn busy_senders_become_partners_and_never_more_than_the_limit() {
@@ -288,6 +323,58 @@ mod tests {
             "of the five busy senders"
         );
         assert_eq!(queues.partners(Queue::Posted), 0);
+    }
+
+    /// As those with masked tags are, and all receives of a library that does not tell.
+    #[test]
+    fn receives_of_unknown_class_make_partners_too() {
+        let mut queues = Pnp::<MpiPattern, (), ()>::with_config(&Config::default());
+        for i in 0..400 {
+            let pattern = MpiPattern::new(0, i % 10 * (i % 2), 5);
+            let _ = queues.post(pattern.with_class(TrafficClass::Unknown), ());
+        }
+        assert!(queues.partners(Queue::Posted) > 0);
+    }
+
+    /// Senders that are all alike leave nothing to choose, and those that come later are others.
+    #[test]
+    fn a_choice_that_found_nobody_is_forgotten_when_the_list_has_become_short() {
+        let mut queues = Pnp::<MpiPattern, (), ()>::with_config(&Config::default());
+        // One that waits all the time.
+        let _ = queues.post(MpiPattern::new(0, 2_000, 5), ());
+        for rank in 0..1_000 {
+            let _ = queues.post(MpiPattern::new(0, rank, 5), ());
+        }
+        assert_eq!(queues.partners(Queue::Posted), 0);
+        let far = queues.plan(Queue::Posted).next_choice;
+        for rank in 0..1_000 {
+            let _ = queues.arrive(MpiEnvelope::new(0, rank, 5), ());
+        }
+        let soon = queues.plan(Queue::Posted).next_choice;
+        assert!(far > 1_000 && soon == 100, "{far}, {soon}");
+    }
+
+    #[test]
+    fn shared_lists_that_have_emptied_are_searched_no_more() {
+        let mut queues = Pnp::<MpiPattern, (), ()>::with_config(&Config::default());
+        for round in 0..50 {
+            // In each round another sender is busy.
+            let sender = |i: u32| if i.is_multiple_of(4) { 100 + i } else { round };
+            for i in 0..200 {
+                let _ = queues.arrive(MpiEnvelope::new(0, sender(i), 5), ());
+            }
+            for i in 0..200 {
+                let _ = queues.post(MpiPattern::new(0, sender(i), 5), ());
+            }
+        }
+        let plan = queues.plan(Queue::Unexpected);
+        assert!(plan.partners() > 1, "{}", plan.partners());
+        assert!(plan.shared.len() <= 2, "{} levels", plan.shared.len());
+        assert!(
+            plan.partners
+                .values()
+                .all(|partner| partner.levels as usize <= plan.shared.len())
+        );
     }
 
     #[test]

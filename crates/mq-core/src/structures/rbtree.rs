@@ -3,8 +3,9 @@
 //! The alternative against which Zounmevo & Afsahi 2014, §6, measure the 4-D structure. The tree comes
 //! from the intrusive-collections crate. Choose it for comparison.
 //!
-//! Search: logarithmic in the ranks queued, then the entries of one sender. A node is created on
-//! demand and freed when empty.
+//! Search: logarithmic in the ranks queued, then the entries of one sender; from any source, all ranks that are
+//! queued. Memory: a node for each, created on demand and freed when empty, and 16 bytes, whose place is used
+//! again and given back when the context's last entry leaves.
 
 // The adapter macro writes the offset arithmetic of intrusive links.
 #![allow(unsafe_code)]

@@ -204,7 +204,7 @@ impl<Rt: Route, P: Pattern, R, M> Routed<Rt, P, R, M> {
         let lane = self.route.find(sender, meter);
         let best = self.search_posted(lane, envelope);
         meter.visited(Queue::Posted, best.visited);
-        self.learn_only(best.visited);
+        self.learn_only(best.visited_in_lists());
         let make = || self.route.find_or_make(sender, &mut crate::Unmetered);
         best.slot.ok_or_else(make)
     }
@@ -279,7 +279,7 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
         let lane = self.route.find_or_make(sender, meter);
         let best = self.search_posted(Some(lane), envelope);
         meter.visited(Queue::Posted, best.visited);
-        let lane = self.learn(best.visited, Some(sender), lane);
+        let lane = self.learn(best.visited_in_lists(), Some(sender), lane);
         best.slot.ok_or(lane)
     }
 
@@ -295,7 +295,7 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
             }
         };
         meter.visited(Queue::Unexpected, best.visited);
-        let lane = self.learn(best.visited, sender, lane);
+        let lane = self.learn(best.visited_in_lists(), sender, lane);
         best.slot.ok_or(lane)
     }
 
@@ -305,7 +305,7 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
         let lane = self.route.find(sender_of(envelope), meter);
         let best = self.search_posted(lane, envelope);
         meter.visited(Queue::Posted, best.visited);
-        self.learn_only(best.visited);
+        self.learn_only(best.visited_in_lists());
         best.slot
     }
 
@@ -319,7 +319,7 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
             }
         };
         meter.visited(Queue::Unexpected, best.visited);
-        self.learn_only(best.visited);
+        self.learn_only(best.visited_in_lists());
         best.slot
     }
 

@@ -2,8 +2,10 @@
 //!
 //! Zounmevo & Afsahi 2014, §4.3: the 4-D structure pays off once the communicator has at least as
 //! many ranks as the longest 4-D search has steps (`3 * span + 1`), times an adjustment (2.0 unless
-//! set). The choice is made once, when the context is first used. Choose it if `4d` would suit but
+//! set). The choice is made when the context is first used, or its size changes. Choose it if `4d` would suit but
 //! most communicators are small.
+//!
+//! Search and memory: those of the one that was chosen.
 
 use super::four_d::{Cube, UNKNOWN_SIZE, span_bits};
 use super::lane::{Lane, LaneId};
