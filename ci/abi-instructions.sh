@@ -1,6 +1,8 @@
 #!/bin/sh
 # Instructions per pair of post and arrive through the C interface and the Rust one, as a Markdown table.
 set -eu
+self=ci/abi-instructions.sh
+. "$(dirname "$0")/counting.sh"
 
 usage() {
     cat <<'TEXT'
@@ -27,49 +29,21 @@ run to run. Needs valgrind and a C compiler; respects CARGO_TARGET_DIR.
 TEXT
 }
 
-action=table reason=
+parse_action "$@"
+shift $used
 case "${1:-}" in
--h | --help)
-    usage
-    exit 0
-    ;;
---check)
-    action=check
-    shift
-    ;;
---write)
-    [ -n "${2:-}" ] || {
-        usage >&2
-        exit 2
-    }
-    action=write reason=$2
-    shift 2
-    ;;
-esac
-case "${1:-}" in
--*)
-    usage >&2
-    exit 2
-    ;;
+-*) wrong_usage ;;
 esac
 structure=${1:-indexed}
 [ $action = table ] || [ "$structure" = indexed ] || {
-    echo "ci/abi-instructions.sh: the baseline is for indexed" >&2
+    complain "the baseline is for indexed"
     exit 2
 }
-for need in valgrind cc; do
-    command -v "$need" >/dev/null || {
-        echo "ci/abi-instructions.sh: $need is not installed" >&2
-        exit 1
-    }
-done
+need valgrind cc
 
 cd "$(dirname "$0")/.."
 baseline=benches/abi/instructions.baseline
-if [ $action = check ]; then
-    . ci/baseline-compiler.sh
-    use_compiler_of $baseline
-fi
+[ $action != check ] || use_compiler_of $baseline
 target=${CARGO_TARGET_DIR:-$PWD/target}
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
@@ -78,20 +52,6 @@ make --silent -C crates/mq-ffi install PREFIX="$made" TARGET="$target"
 cc -std=c99 -O2 -Wall -Wextra -Werror -I"$made/include" benches/abi/instructions.c -L"$made/lib" -lmq \
     -o "$made/instructions"
 export LD_LIBRARY_PATH="$made/lib" LD_BIND_NOW=1
-
-# instructions COMMAND...: prints the number of instructions of one whole run.
-instructions() {
-    report=$(valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$@" 2>&1) || {
-        echo "$report" >&2
-        return 1
-    }
-    count=$(echo "$report" | sed -n 's/^.*I *refs: *//p' | tr -d ,)
-    [ -n "$count" ] || {
-        echo "ci/abi-instructions.sh: valgrind printed no line \`I refs\`: $report" >&2
-        return 1
-    }
-    echo "$count"
-}
 
 # least DEPTH COMMAND...: instructions; the least of three runs if entries are found by key, since now and then the
 # hash secret of an engine makes two keys collide.
@@ -123,7 +83,7 @@ per_pair() {
         fewer=$(least "$2" "$made/instructions" "$structure" "$2" "$1" $pairs "$3") || return 1
         more=$(least "$2" "$made/instructions" "$structure" "$2" "$1" $((2 * pairs)) "$3") || return 1
     fi
-    echo $(((more - fewer + pairs / 2) / pairs))
+    each "$fewer" "$more" $pairs
 }
 
 # table MODES DEPTHS FORMS
@@ -172,47 +132,15 @@ held() {
         $2 == "entries" { for (i = 3; i <= NF; i++) form[i] = $i; next }
         NF && $1 != "---" { for (i = 3; i <= NF; i++) print $1, $2, form[i], $i }'
 }
-rust=$(rustc --version | cut -d" " -f1,2)
-c=$(cc --version | head -n 1)
+compilers="$(compiler); $(cc --version | head -n 1)"
 if [ $action = write ]; then
-    {
-        echo "# Instructions per pair; ci/abi-instructions.sh --check compares with them. Do not edit: --write."
-        echo "# compilers: $rust; $c"
-        echo "# reason: $reason"
-        held
-    } >$baseline
-    echo "wrote $baseline"
+    held | write_counts $baseline "compilers: $compilers"
     exit
 fi
 known=$(sed -n 's/^# compilers: //p' $baseline)
 bound=3
-if [ "$known" != "$rust; $c" ]; then
+if [ "$known" != "$compilers" ]; then
     bound=10
-    echo "a change of up to $bound % passes instead of 3: the baseline is from $known, this is $rust; $c"
+    echo "a change of up to $bound % passes instead of 3: the baseline is from $known, this is $compilers"
 fi
-held | awk -v baseline=$baseline -v bound=$bound '
-    BEGIN {
-        while ((getline line < baseline) > 0)
-            if (line !~ /^#/) { split(line, f, " "); before[f[1] " " f[2] " " f[3]] = f[4]; wanted++ }
-    }
-    {
-        was = before[$1 " " $2 " " $3]
-        seen++
-        change = was == "" ? 100 : 100 * ($4 - was) / was
-        if (change > bound || change < -bound) {
-            printf "%s, %d entries, %s: %s instructions, the baseline has %s\n", $1, $2, $3, $4, was == "" ? "none" : was
-            failed++
-        }
-    }
-    END {
-        if (seen != wanted) {
-            printf "%d counts, but the baseline has %d\n", seen, wanted
-            missing = 1
-        }
-        printf "%d passed, %d failed\n", seen - failed, failed + missing
-        if (failed) {
-            print "A count changed by more than " bound " %. If that is right, rewrite the baseline in the same commit:"
-            print "    ci/abi-instructions.sh --write REASON"
-        }
-        exit failed > 0 || missing || seen == 0
-    }'
+held | check_counts $baseline $bound

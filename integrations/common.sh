@@ -5,6 +5,8 @@
 root=$(cd "$here/../.." && pwd -P)
 name=$(basename "$here")
 work=$(realpath -m "${MQ_INTEGRATIONS_DIR:-$root/target/integrations}")/$name
+# Where the source's archive is: `work` may become the folder of another build of the same source.
+archives=$work
 [ -z "${CARGO_TARGET_DIR:-}" ] || CARGO_TARGET_DIR=$(realpath -m "$CARGO_TARGET_DIR")
 jobs=$(nproc)
 # Tests use the defaults unless they say otherwise.
@@ -73,9 +75,9 @@ fetch() {
     local orig=$1 from
     [ -f "$orig" ] && return
     from=$(mirror)
-    [ -n "$from" ] || die "apt knows no Debian mirror; put $(basename "$orig") into $work by hand"
+    [ -n "$from" ] || die "apt knows no Debian mirror; put $(basename "$orig") into $archives by hand"
     say "fetching $name $release from Debian $suite"
-    local apt=$work/apt
+    local apt=$archives/apt
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
     printf 'deb-src [signed-by=%s] %s %s main\n' \
         /usr/share/keyrings/debian-archive-keyring.gpg "$from" "$suite" >"$apt/sources.list"
@@ -87,7 +89,7 @@ fetch() {
     mkdir -p "$apt/download"
     (cd "$apt/download" && apt-get "${options[@]}" source -qq --download-only "$name=$release") ||
         die "apt cannot fetch the source of $name $release"
-    [ -f "$apt/download/$(basename "$orig")" ] && mv "$apt/download"/* "$work"
+    [ -f "$apt/download/$(basename "$orig")" ] && mv "$apt/download"/* "$archives"
     [ -f "$orig" ] || die "the source of $name $release came without $(basename "$orig")"
 }
 
@@ -101,7 +103,7 @@ unpack() {
 
 # prepare WHICH: unpacks the source as source-WHICH if it does not exist or --again was given.
 prepare() {
-    local orig=$work/${name}_${release%-*}.orig.tar.xz
+    local orig=$archives/${name}_${release%-*}.orig.tar.xz
     [ "$again" = no ] && [ -d "$work/source-$1" ] && return
     fetch "$orig"
     say "unpacking $1"

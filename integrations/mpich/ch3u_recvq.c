@@ -6,7 +6,7 @@
 #include "mpidimpl.h"
 #include "mpidi_recvq_statistics.h"
 
-#include <mq_inline.h>
+#include "mq_contexts.h"
 
 #ifndef MPIDI_POSTED_RECV_ENQUEUE_HOOK
 #define MPIDI_POSTED_RECV_ENQUEUE_HOOK(request) do {} while (0)
@@ -16,22 +16,8 @@
 #define MPIDI_POSTED_RECV_DEQUEUE_HOOK(request) 0
 #endif
 
-/* For functions on the path of every message that compilers would not inline. */
-#define ALWAYS_INLINE inline ATTRIBUTE((always_inline))
-
-static mq_engine *engine;
+static struct queues queues;
 static mq_session *session;
-
-/* A status that no caller here can handle: a fault, or out of memory. */
-static int check(int status)
-{
-    if (unlikely(status < 0)) {
-        char text[512];
-        MPL_snprintf(text, sizeof(text), "libmq: %s", mq_strerror(status));
-        MPID_Abort(NULL, MPI_ERR_INTERN, 1, text);
-    }
-    return status;
-}
 
 /* Performance variables. */
 
@@ -76,7 +62,7 @@ static inline void update_variables(void)
 {
 #if ENABLE_PVAR_RECVQ
     mq_statistics counts;
-    check(mq_statistics_read(engine, &counts, sizeof counts));
+    MPIDI_MQ_check(mq_statistics_read(queues.engine, &counts, sizeof counts));
     PVAR_LEVEL_posted_recvq_length = (unsigned) counts.posted.length;
     PVAR_LEVEL_unexpected_recvq_length = (unsigned) counts.unexpected.length;
     PVAR_COUNTER_posted_recvq_match_attempts = counts.posted.visited;
@@ -164,172 +150,39 @@ static mq_handle name_of(const MPIR_Request * request)
     return name;
 }
 
-/* Contexts are created by their first use, which may be a message that arrives before its communicator exists. When
- * MPICH makes a communicator, it tells how many ranks can send on it, which a structure that plans by the size needs
- * when it is made. A communicator has two contexts, each communicator inside it two of its own, and all may be reused
- * by another communicator afterwards. */
+/* The hooks that MPICH calls when it makes and releases a communicator. */
 
-/* For a context: the number of ranks that can send on it, 0 while unknown, and this process's rank. */
-static struct ranks {
-    uint32_t size;
-    uint32_t rank;
-} known_ranks[1 << MPIR_CONTEXT_ID_BITS];
-
-/* A communicator's contexts for receiving: from its context id on. */
-static uint32_t context_of(const MPIR_Comm * comm, uint32_t suffix)
+static int comm_made(MPIR_Comm * comm, void *unused)
 {
-    return comm->recvcontext_id + suffix;
-}
-
-static const uint32_t suffixes[] = { MPIR_CONTEXT_INTRA_PT2PT, MPIR_CONTEXT_INTRA_COLL };
-
-/* Makes a context that a call did not find. */
-static void add_context(uint32_t context)
-{
-    mq_context_options options = {
-        .size = known_ranks[context].size,
-        .rank = known_ranks[context].rank,
-    };
-    check(mq_context_create(engine, context, &options));
-}
-
-/* Lets all ranks send on a context; returns whether the context exists. */
-static int forget_size(uint32_t context)
-{
-    int status = mq_context_update(engine, context, NULL);
-
-    known_ranks[context].size = 0;
-    if (status == MQ_ERR_UNKNOWN_CONTEXT)
-        return FALSE;
-    check(status);
-    return TRUE;
-}
-
-/* A communicator is made. */
-static int communicator_made(MPIR_Comm * comm, void *unused)
-{
-    /* Messages come from the remote group, and a trace's line has the local one: an intercommunicator has none. */
-    struct ranks ranks = {
-        .size = (uint32_t) comm->remote_size,
-        .rank = comm->comm_kind == MPIR_COMM_KIND__INTERCOMM ? UINT32_MAX : (uint32_t) comm->rank,
-    };
-    mq_context_options options = {.size = ranks.size };
-
     (void) unused;
     MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
-    for (int i = 0; i < 2; i++) {
-        uint32_t context = context_of(comm, suffixes[i]);
-        /* The context exists only if messages arrived before their communicator, or were left behind by an earlier one:
-         * if that was larger, all ranks may still send. */
-        int status = mq_context_update(engine, context, &options);
-        known_ranks[context] = ranks;
-        if (status == MQ_ERR_RANK)
-            known_ranks[context].size = 0;
-        else if (status != MQ_ERR_UNKNOWN_CONTEXT)
-            check(status);
-    }
+    communicator_made(&queues, comm);
     MPID_THREAD_CS_EXIT(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
     return MPI_SUCCESS;
 }
 
-/* A communicator is released. The next one with its id may have another size, and its messages may arrive before it:
- * so an empty context is removed, and on one with messages that nobody has received all ranks may send. */
-static int communicator_gone(MPIR_Comm * comm, void *unused)
+static int comm_gone(MPIR_Comm * comm, void *unused)
 {
     (void) unused;
 #if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__POBJ
     /* The last reference may be a request's, which is completed with the queues' mutex held. What is recorded here is
      * corrected when the next communicator with this id is made, and when a message is refused. */
-    return MPI_SUCCESS;
+    (void) communicator_gone;
+#else
+    communicator_gone(&queues, comm);
 #endif
-    for (int i = 0; i < 2; i++) {
-        uint32_t context = context_of(comm, suffixes[i]);
-        uint64_t posted, unexpected;
-        if (!forget_size(context))
-            continue;
-        check(mq_context_lengths(engine, context, &posted, &unexpected));
-        if (posted + unexpected == 0)
-            check(mq_context_free(engine, context, NULL, NULL));
-    }
     return MPI_SUCCESS;
-}
-
-/* Fixes what prevents a call, if possible; returns whether it did. */
-static ATTRIBUTE((noinline)) int put_right(int status, uint32_t context)
-{
-    if (status == MQ_ERR_UNKNOWN_CONTEXT) {
-        add_context(context);
-        return 1;
-    }
-    if (status == MQ_ERR_RANK && known_ranks[context].size != 0) {
-        /* Sent on an earlier, larger communicator with this id: nobody will receive it, and it is no reason to
-         * abort. */
-        forget_size(context);
-        return 1;
-    }
-    check(status);
-    return 0;
 }
 
 /* Whether to repeat the call that returned `status`, because what prevented it has been fixed. */
-static ALWAYS_INLINE int again(int status, uint32_t context)
+static MPIDI_MQ_ALWAYS_INLINE int again(int status, uint32_t context)
 {
-    return unlikely(status < 0) && put_right(status, context);
+    return unlikely(status < 0) && put_right(&queues, status, context);
 }
 
-/* The collective operation of a message, by its tag (mpir_tags.h). */
-static ALWAYS_INLINE uint32_t class_of(int tag, int context_id)
+static MPIDI_MQ_ALWAYS_INLINE mq_envelope envelope_of(const MPIDI_Message_match * match)
 {
-    static const uint8_t classes[] = {
-        [MPIR_BARRIER_TAG] = MQ_CLASS_BARRIER,
-        [MPIR_BCAST_TAG] = MQ_CLASS_BROADCAST,
-        [MPIR_GATHER_TAG] = MQ_CLASS_GATHER,
-        [MPIR_GATHERV_TAG] = MQ_CLASS_GATHERV,
-        [MPIR_SCATTER_TAG] = MQ_CLASS_SCATTER,
-        [MPIR_SCATTERV_TAG] = MQ_CLASS_SCATTERV,
-        [MPIR_ALLGATHER_TAG] = MQ_CLASS_ALLGATHER,
-        [MPIR_ALLGATHERV_TAG] = MQ_CLASS_ALLGATHERV,
-        [MPIR_ALLTOALL_TAG] = MQ_CLASS_ALLTOALL,
-        [MPIR_ALLTOALLV_TAG] = MQ_CLASS_ALLTOALLV,
-        [MPIR_ALLTOALLW_TAG] = MQ_CLASS_ALLTOALLW,
-        [MPIR_REDUCE_TAG] = MQ_CLASS_REDUCE,
-        [MPIR_ALLREDUCE_TAG] = MQ_CLASS_ALLREDUCE,
-        [MPIR_REDUCE_SCATTER_TAG] = MQ_CLASS_REDUCE_SCATTER,
-        [MPIR_REDUCE_SCATTER_BLOCK_TAG] = MQ_CLASS_REDUCE_SCATTER_BLOCK,
-        [MPIR_SCAN_TAG] = MQ_CLASS_SCAN,
-        [MPIR_EXSCAN_TAG] = MQ_CLASS_EXSCAN,
-    };
-    uint32_t class;
-    if ((context_id & MPIR_CONTEXT_SUFFIX_MASK) == MPIR_CONTEXT_INTRA_PT2PT)
-        return MQ_CLASS_POINT_TO_POINT;
-    if (tag == MPI_ANY_TAG)
-        return MQ_CLASS_UNKNOWN;
-    class = tag >= 0 && tag < (int) sizeof(classes) ? classes[tag] : 0;
-    return class != 0 ? class : MQ_CLASS_OTHER_COLLECTIVE;
-}
-
-static ALWAYS_INLINE mq_pattern pattern_of(int source, int tag, int context_id)
-{
-    mq_pattern pattern = {
-        .context = (uint32_t) context_id,
-        .source = source == MPI_ANY_SOURCE ? MQ_ANY_SOURCE : source,
-        .tag = tag == MPI_ANY_TAG ? MQ_ANY_TAG : tag,
-        .traffic_class = class_of(tag, context_id),
-    };
-    return pattern;
-}
-
-/* A message's envelope, without the bits of its tag that report an error. */
-static ALWAYS_INLINE mq_envelope envelope_of(const MPIDI_Message_match * match)
-{
-    int tag = MPIR_TAG_MASK_ERROR_BITS(match->parts.tag);
-    mq_envelope envelope = {
-        .context = match->parts.context_id,
-        .source = match->parts.rank,
-        .tag = tag,
-        .traffic_class = class_of(tag, match->parts.context_id),
-    };
-    return envelope;
+    return MPIDI_MQ_envelope(match->parts.rank, match->parts.tag, match->parts.context_id);
 }
 
 /* A later MPI_Session_init starts again, with another trace. */
@@ -338,9 +191,8 @@ static int close_session(void *unused)
     (void) unused;
     mq_session_close(session);
     session = NULL;
-    mq_engine_free(engine);
-    engine = NULL;
-    memset(known_ranks, 0, sizeof(known_ranks));
+    mq_engine_free(queues.engine);
+    memset(&queues, 0, sizeof(queues));
 #ifdef HAVE_DEBUGGER_SUPPORT
     posted_chain = unexpected_chain = (struct chain) { NULL, NULL };
 #endif
@@ -360,17 +212,17 @@ int MPIDI_CH3U_Recvq_init(void)
     int mpi_errno = MPI_SUCCESS;
 
     register_variables();
-    if (engine == NULL) {
-        check(mq_session_open(&about, &session));
+    if (queues.engine == NULL) {
+        MPIDI_MQ_check(mq_session_open(&about, &session));
         options.session = session;
-        check(mq_engine_new(&options, &engine));
+        MPIDI_MQ_check(mq_engine_new(&options, &queues.engine));
         /* Last of all callbacks: the others may still communicate. */
         MPIR_Add_finalize(close_session, NULL, 0);
     }
     /* Each time, since MPICH forgets them when it is finalized. */
-    mpi_errno = MPIDI_CH3U_Comm_register_create_hook(communicator_made, NULL);
+    mpi_errno = MPIDI_CH3U_Comm_register_create_hook(comm_made, NULL);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_CH3U_Comm_register_destroy_hook(communicator_gone, NULL);
+    mpi_errno = MPIDI_CH3U_Comm_register_destroy_hook(comm_gone, NULL);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -387,13 +239,13 @@ static void message_left(MPIR_Request * request)
 }
 
 /* Takes the first message that a receive matches; null if there is none. */
-static ALWAYS_INLINE MPIR_Request *extract(const mq_pattern * pattern)
+static MPIDI_MQ_ALWAYS_INLINE MPIR_Request *extract(const mq_pattern * pattern)
 {
     void *message = NULL;
     int status;
     MPIR_T_PVAR_TIMER_START(RECVQ, time_matching_unexpectedq);
     do {
-        status = mq_inline_extract(engine, pattern, &message, NULL);
+        status = mq_inline_extract(queues.engine, pattern, &message, NULL);
     } while (again(status, pattern->context));
     MPIR_T_PVAR_TIMER_END(RECVQ, time_matching_unexpectedq);
     if (status != MQ_MATCHED) {
@@ -407,14 +259,14 @@ static ALWAYS_INLINE MPIR_Request *extract(const mq_pattern * pattern)
 /* Probe: find an unexpected message and report it. */
 int MPIDI_CH3U_Recvq_FU(int source, int tag, int context_id, MPI_Status * s)
 {
-    mq_pattern pattern = pattern_of(source, tag, context_id);
+    mq_pattern pattern = MPIDI_MQ_pattern(source, tag, context_id);
     void *message = NULL;
     MPIR_Request *rreq;
     int status;
 
     MPIR_T_PVAR_TIMER_START(RECVQ, time_matching_unexpectedq);
     do {
-        status = mq_inline_probe(engine, &pattern, &message, NULL);
+        status = mq_inline_probe(queues.engine, &pattern, &message, NULL);
     } while (again(status, pattern.context));
     MPIR_T_PVAR_TIMER_END(RECVQ, time_matching_unexpectedq);
     update_variables();
@@ -462,9 +314,9 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU(MPI_Request sreq_id, MPIDI_Message_match * ma
 {
     struct withdrawal withdrawal = {.sender = sreq_id, .envelope = envelope_of(match) };
 
-    check(mq_visit(engine, look_for, &withdrawal));
+    MPIDI_MQ_check(mq_visit(queues.engine, look_for, &withdrawal));
     if (withdrawal.found != NULL) {
-        check(mq_purge(engine, is_found, NULL, &withdrawal));
+        MPIDI_MQ_check(mq_purge(queues.engine, is_found, NULL, &withdrawal));
         message_left(withdrawal.found);
         MPIR_T_PVAR_LEVEL_DEC(RECVQ, unexpected_recvq_buffer_size, withdrawal.found->dev.tmpbuf_sz);
     }
@@ -482,7 +334,7 @@ static void give_to(MPIR_Request * rreq, MPIR_Comm * comm)
 MPIR_Request *MPIDI_CH3U_Recvq_FDU_matchonly(int source, int tag, int context_id, MPIR_Comm * comm,
                                              int *foundp)
 {
-    mq_pattern pattern = pattern_of(source, tag, context_id);
+    mq_pattern pattern = MPIDI_MQ_pattern(source, tag, context_id);
     MPIR_Request *rreq = extract(&pattern);
 
     *foundp = rreq != NULL;
@@ -501,12 +353,12 @@ static void set_buffer(MPIR_Request * rreq, void *buffer, MPI_Aint count, MPI_Da
 }
 
 /* Queues a receive that found no message. */
-static ALWAYS_INLINE void queue_receive(MPIR_Request * rreq, const mq_pattern * pattern)
+static MPIDI_MQ_ALWAYS_INLINE void queue_receive(MPIR_Request * rreq, const mq_pattern * pattern)
 {
     mq_handle name;
     int status;
     do {
-        status = mq_inline_queue_receive(engine, pattern, rreq, &name);
+        status = mq_inline_queue_receive(queues.engine, pattern, rreq, &name);
     } while (again(status, pattern->context));
     keep_name(rreq, name);
     CHAIN_ADD(posted, rreq);
@@ -519,7 +371,7 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, M
                                           void *user_buf, MPI_Aint user_count, MPI_Datatype datatype,
                                           int *foundp)
 {
-    mq_pattern pattern = pattern_of(source, tag, context_id);
+    mq_pattern pattern = MPIDI_MQ_pattern(source, tag, context_id);
     MPIR_Request *rreq = extract(&pattern);
     int mpi_errno = MPI_SUCCESS;
 
@@ -569,7 +421,7 @@ int MPIDI_CH3U_Recvq_DP(MPIR_Request * rreq)
     int found = FALSE;
 
     MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
-    if (check(mq_cancel(engine, name_of(rreq), NULL)) == MQ_MATCHED)
+    if (MPIDI_MQ_check(mq_cancel(queues.engine, name_of(rreq), NULL)) == MQ_MATCHED)
         found = !receive_left(rreq);
     MPID_THREAD_CS_EXIT(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
     return found;
@@ -586,13 +438,13 @@ static int is_revoked(int context_id, int tag)
 }
 
 /* Takes the first receive that a message matches; null if there is none. */
-static ALWAYS_INLINE MPIR_Request *deliver(const mq_envelope * envelope)
+static MPIDI_MQ_ALWAYS_INLINE MPIR_Request *deliver(const mq_envelope * envelope)
 {
     for (;;) {
         void *receive = NULL;
         int status;
         do {
-            status = mq_inline_deliver(engine, envelope, &receive);
+            status = mq_inline_deliver(queues.engine, envelope, &receive);
         } while (again(status, envelope->context));
         if (status != MQ_MATCHED)
             return NULL;
@@ -620,7 +472,7 @@ static ATTRIBUTE((noinline)) MPIR_Request *queue_message(const MPIDI_Message_mat
     /* With the bits that report an error. */
     rreq->dev.match = *match;
     do {
-        status = mq_inline_queue_message(engine, &envelope, 0, rreq, NULL);
+        status = mq_inline_queue_message(queues.engine, &envelope, 0, rreq, NULL);
     } while (again(status, envelope.context));
     CHAIN_ADD(unexpected, rreq);
     update_variables();
@@ -653,11 +505,11 @@ struct cleaning {
 static void cleaning_begin(struct cleaning *cleaning)
 {
     uint64_t posted, unexpected;
-    check(mq_lengths(engine, &posted, &unexpected));
+    MPIDI_MQ_check(mq_lengths(queues.engine, &posted, &unexpected));
     cleaning->posted = MPL_malloc((posted + 1) * sizeof(MPIR_Request *), MPL_MEM_OTHER);
     cleaning->unexpected = MPL_malloc((unexpected + 1) * sizeof(MPIR_Request *), MPL_MEM_OTHER);
     if (cleaning->posted == NULL || cleaning->unexpected == NULL)
-        check(MQ_ERR_MEMORY);
+        MPIDI_MQ_check(MQ_ERR_MEMORY);
 }
 
 static void gather(void *user, const mq_entry * entry)
@@ -753,7 +605,7 @@ int MPIDI_CH3U_Clean_recvq(MPIR_Comm * comm_ptr)
 
     MPIR_ERR_SETSIMPLE(error, MPIX_ERR_REVOKED, "**revoked");
     cleaning_begin(&cleaning);
-    check(mq_purge(engine, is_of_revoked, gather, &cleaning));
+    MPIDI_MQ_check(mq_purge(queues.engine, is_of_revoked, gather, &cleaning));
     cleaning_end(&cleaning, error);
     return MPI_SUCCESS;
 }
@@ -779,7 +631,7 @@ int MPIDI_CH3U_Complete_posted_with_error(MPIDI_VC_t * vc)
     MPIR_ERR_SETSIMPLE(error, MPIX_ERR_PROC_FAILED, "**proc_failed");
     MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
     cleaning_begin(&cleaning);
-    check(mq_purge(engine, is_from_failed, gather, &cleaning));
+    MPIDI_MQ_check(mq_purge(queues.engine, is_from_failed, gather, &cleaning));
     cleaning_end(&cleaning, error);
     MPID_THREAD_CS_EXIT(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
     return MPI_SUCCESS;
@@ -807,13 +659,13 @@ void MPIDI_CH3U_Dbg_print_recvq(FILE * stream);
 void MPIDI_CH3U_Dbg_print_recvq(FILE * stream)
 {
     fprintf(stream, "receive queues of rank %d of MPI_COMM_WORLD, in order:\n", MPIR_Process.rank);
-    check(mq_visit(engine, print, stream));
+    MPIDI_MQ_check(mq_visit(queues.engine, print, stream));
 }
 
 /* The number of unexpected messages. */
 int MPIDI_CH3U_Recvq_count_unexp(void)
 {
     uint64_t unexpected;
-    check(mq_lengths(engine, NULL, &unexpected));
+    MPIDI_MQ_check(mq_lengths(queues.engine, NULL, &unexpected));
     return (int) unexpected;
 }

@@ -2,10 +2,11 @@
 # Tests the MPICH builds of integrations/mpich/build.sh: stock and ours run the same programs and must end the
 # same way; then what only ours can do. Ends with a total, and with status 1 if anything differs.
 #
-# usage: integrations/mpich/test.sh [--quick] [--resume] [PART...]
+# usage: integrations/mpich/test.sh [--ch4] [--quick] [--resume] [PART...]
 #   parts: programs suite mpi4py structures switches; all if none is named
 #   single folders of suite: pt2pt coll comm topo datatype errors threads
 #   ft: the folder for fault tolerance, only if named: two of its tests have varying results, on stock too
+#   --ch4     the builds of build.sh --ch4
 #   --quick   programs, structures, switches and the suite's folder topo: about 5 minutes on two cores
 #   --resume  reuse the results of folders that were already run with the same number of ranks
 #
@@ -19,8 +20,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"
 usual=(pt2pt coll comm topo datatype errors threads)
 all_folders=("${usual[@]}" ft)
-parse "quick resume" "programs suite mpi4py structures switches ${all_folders[*]}" "$@"
+parse "ch4 quick resume" "programs suite mpi4py structures switches ${all_folders[*]}" "$@"
 [ $quick = no ] || usual=(topo)
+device=ch3:nemesis again_with=build.sh
+if [ "$ch4" = yes ]; then
+    device=ch4:ofi work=$work-ch4 again_with="build.sh --ch4"
+fi
 folders=() others=()
 for part in "${parts[@]}"; do
     case " ${all_folders[*]} suite " in
@@ -40,7 +45,7 @@ if [ ${#parts[@]} -eq 0 ]; then
     [ $quick = yes ] || parts+=(mpi4py)
 fi
 [ -x "$work/ours/bin/mpiexec" ] && [ -x "$work/stock/bin/mpiexec" ] ||
-    die "nothing to test; run integrations/mpich/build.sh first"
+    die "nothing to test; run integrations/mpich/$again_with first"
 need python3 python3
 need setsid util-linux
 need pgrep procps
@@ -57,7 +62,10 @@ rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch"
 
-for program in ring wildcards cancels lengths revoke; do
+tested=(ring wildcards cancels lengths)
+# ch4 has no MPIX_Comm_revoke.
+[ "$ch4" = yes ] || tested+=(revoke)
+for program in "${tested[@]}"; do
     compile stock $program
     compile ours $program
 done
@@ -70,21 +78,33 @@ run() {
         ${argument:-}
 }
 
-programs() {
-    for program in ring wildcards cancels; do
-        row "$program" "$(run stock $program)" "$(run ours $program)"
-    done
+revoke() {
     local argument=receives
     row "revoke, with receives posted" "$(run stock revoke -disable-auto-cleanup)" \
         "$(run ours revoke -disable-auto-cleanup)"
     # Stock ends in an assertion of its own. The sender of an announced long message waits forever, on either.
     argument=short
     ours_only "revoke, with messages waiting" "$(run ours revoke -disable-auto-cleanup)" passed
-    unset argument
+}
+
+programs() {
+    for program in ring wildcards cancels; do
+        row "$program" "$(run stock $program)" "$(run ours $program)"
+    done
+    if [ "$ch4" = yes ]; then
+        # Nothing through shared memory, and libfabric matches nothing.
+        export MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_CH4_OFI_ENABLE_TAGGED=0
+        for program in ring wildcards cancels; do
+            row "$program, by libfabric's active messages" "$(run stock $program)" "$(run ours $program)"
+        done
+        unset MPIR_CVAR_NOLOCAL MPIR_CVAR_CH4_OFI_ENABLE_TAGGED
+    else
+        revoke
+    fi
     if "$work/stock/bin/mpichversion" | grep -q enable-mpit-pvars; then
         check_lengths posted_recvq_length unexpected_recvq_length
     else
-        say "not built in, and not tested: MPI_T's variables (MQ_CONFIGURE=--enable-mpit-pvars=recvq build.sh --again)"
+        say "not built in, and not tested: MPI_T's variables (MQ_CONFIGURE=--enable-mpit-pvars=recvq $again_with --again)"
     fi
 }
 
@@ -185,7 +205,7 @@ switches() {
     check_killed 5
 }
 
-head_of_table "MPICH 4.0.2"
+head_of_table "MPICH 4.0.2, $device"
 for part in "${parts[@]}"; do
     timed "$part"
 done
