@@ -31,7 +31,7 @@ TEXT
 parse_action "$@"
 shift $used
 case "$action ${1:-}" in
-"table -"* | "check "?* | "write "?*) wrong_usage ;;
+"check "?* | "write "?*) wrong_usage ;;
 esac
 need valgrind
 

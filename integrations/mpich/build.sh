@@ -14,6 +14,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"
 parse "ch4 again ours" "" "$@"
+[ "$again$ours" != yesyes ] || die "--again rebuilds both builds, --ours only one; choose"
 
 release=4.0.2-3 suite=bookworm
 if [ "$ch4" = yes ]; then
@@ -26,10 +27,11 @@ if [ "$ch4" = yes ]; then
     into=src/mpid/ch4/src
     need patch patch
     need_header rdma/fabric.h libfabric-dev
-    # MPICH links with all that libfabric was built with.
-    need_header psm.h libpsm-infinipath1-dev
-    need_header psm2.h libpsm2-dev
-    need_header rdma/rdma_cma.h librdmacm-dev
+    # MPICH links with all that libfabric was built with, which differs by processor.
+    needs_library() { pkg-config --static --libs libfabric 2>/dev/null | grep -q -e "$1"; }
+    ! needs_library -lpsm_infinipath || need_header psm.h libpsm-infinipath1-dev
+    ! needs_library -lpsm2 || need_header psm2.h libpsm2-dev
+    ! needs_library -lrdmacm || need_header rdma/rdma_cma.h librdmacm-dev
 else
     options=(--with-device=ch3:nemesis --disable-fortran --disable-romio --enable-shared --disable-static
         --enable-debuginfo --with-pm=hydra)
@@ -48,12 +50,14 @@ mkdir -p "$work" "$archives"
 put_queues() {
     local source=$work/source-ours file
     if [ "$ch4" = yes ] && ! cmp -s "$here/ch4_comm.patch" "$source/.patched"; then
-        # A changed patch needs the original source.
+        # A changed patch, or one that was interrupted, needs the original source.
         if [ -f "$source/.patched" ]; then
             rm -rf "$source"
             prepare ours
         fi
-        patch --quiet -d "$source" -p1 <"$here/ch4_comm.patch"
+        touch "$source/.patched"
+        logged "$work/patch.log" patch -d "$source" -p1 -i "$here/ch4_comm.patch"
+        touch "$source/$into/ch4_comm.c"
         cp "$here/ch4_comm.patch" "$source/.patched"
     fi
     for file in "${queues[@]}" mq_envelopes.h mq_contexts.h; do

@@ -189,9 +189,10 @@ static MPIDI_MQ_ALWAYS_INLINE mq_envelope envelope_of(const MPIDI_Message_match 
 static int close_session(void *unused)
 {
     (void) unused;
+    /* Before the session: what it still holds leaves the trace. */
+    mq_engine_free(queues.engine);
     mq_session_close(session);
     session = NULL;
-    mq_engine_free(queues.engine);
     memset(&queues, 0, sizeof(queues));
 #ifdef HAVE_DEBUGGER_SUPPORT
     posted_chain = unexpected_chain = (struct chain) { NULL, NULL };

@@ -82,14 +82,15 @@ void MPIDIG_recvq_count_visited(int vci)
 static int close_session(void *unused)
 {
     (void) unused;
-    mq_session_close(session);
-    session = NULL;
     for (int vci = 0; vci < MPIDI_CH4_MAX_VCIS && queues[vci] != NULL; vci++) {
         mq_engine_free(MPIDIG_engines[vci]);
         MPIDIG_engines[vci] = NULL;
         MPL_free(queues[vci]);
         queues[vci] = NULL;
     }
+    /* After its engines: what they still hold leaves the trace. */
+    mq_session_close(session);
+    session = NULL;
 #if ENABLE_PVAR_RECVQ
     memset(counted, 0, sizeof(counted));
 #endif

@@ -1,8 +1,8 @@
 /* The receive queues of MPICH's ch4 device (4.0) with libmq: replaces src/mpid/ch4/src/mpidig_recvq.h.
  *
  * These are the queues of messages in shared memory, and of those that a network delivers as active messages; what a
- * network matches itself (UCX, libfabric) is not in them. One engine for each VCI, with MPICH's context ids as
- * contexts, used under the VCI's lock. */
+ * network matches itself (libfabric) is not in them. One engine for each VCI, with MPICH's context ids as contexts, used
+ * under the lock of the VCI, or MPICH's only lock. */
 
 #ifndef MPIDIG_RECVQ_H_INCLUDED
 #define MPIDIG_RECVQ_H_INCLUDED
@@ -59,8 +59,10 @@ MPL_STATIC_INLINE_PREFIX bool MPIDIG_recvq_again(int vci, int status, uint32_t c
     return unlikely(status < 0) && MPIDIG_recvq_put_right(vci, status, context);
 }
 
-/* The handle of a posted receive, for a cancel in constant time, is in fields that only a matched probe's message
- * uses. A request that is not posted has a number that no handle has, or that of one that has left. */
+/* The handle of a posted receive, for a cancel in constant time, is in fields that are otherwise used for the message of
+ * a matched probe, from MPI_Imrecv on. A receive that has been matched keeps its handle, which is stale then. Nothing
+ * else is cancelled: MPIDIG_mpi_cancel_recv leaves requests alone whose message has arrived, as that of a matched probe
+ * has. */
 
 MPL_STATIC_INLINE_PREFIX void MPIDIG_recvq_keep_name(MPIR_Request * req, mq_handle name)
 {
@@ -196,14 +198,12 @@ MPL_STATIC_INLINE_PREFIX void MPIDIG_enqueue_request(MPIR_Request * req, MPIR_Re
         } while (MPIDIG_recvq_again(vci, status, pattern.context));
         MPIDIG_recvq_keep_name(req, name);
     } else {
-        static const mq_handle no_name = { 0 };
         mq_envelope envelope = MPIDI_MQ_envelope(rank, tag, context_id);
         /* The request's count is the size of its message until it is received. */
         uint64_t bytes = (uint64_t) MPIDIG_REQUEST(req, count);
         do {
             status = mq_inline_queue_message(MPIDIG_engines[vci], &envelope, bytes, req, NULL);
         } while (MPIDIG_recvq_again(vci, status, envelope.context));
-        MPIDIG_recvq_keep_name(req, no_name);
     }
     MPIDIG_recvq_entered(req, list, qtype);
 }

@@ -71,7 +71,7 @@ static void communicator_made(struct queues *queues, const MPIR_Comm * comm)
         int status = mq_context_update(queues->engine, context, &options);
         queues->ranks[context] = ranks;
         if (status == MQ_ERR_RANK)
-            queues->ranks[context].size = 0;
+            forget_size(queues, context);
         else if (status != MQ_ERR_UNKNOWN_CONTEXT)
             MPIDI_MQ_check(status);
     }

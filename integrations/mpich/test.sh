@@ -5,7 +5,8 @@
 # usage: integrations/mpich/test.sh [--ch4] [--quick] [--resume] [PART...]
 #   parts: programs suite mpi4py structures switches; all if none is named
 #   single folders of suite: pt2pt coll comm topo datatype errors threads
-#   ft: the folder for fault tolerance, only if named: two of its tests have varying results, on stock too
+#   ft: the folder for fault tolerance, only if named: two of its tests have varying results, on stock too (not with
+#     ch4, which has none)
 #   --ch4     the builds of build.sh --ch4
 #   --quick   programs, structures, switches and the suite's folder topo: about 5 minutes on two cores
 #   --resume  reuse the results of folders that were already run with the same number of ranks
@@ -44,6 +45,7 @@ if [ ${#parts[@]} -eq 0 ]; then
     parts=(programs suite structures switches)
     [ $quick = yes ] || parts+=(mpi4py)
 fi
+case "$ch4 ${folders[*]}" in "yes "*ft*) die "ch4 has no fault tolerance to test" ;; esac
 [ -x "$work/ours/bin/mpiexec" ] && [ -x "$work/stock/bin/mpiexec" ] ||
     die "nothing to test; run integrations/mpich/$again_with first"
 need python3 python3
@@ -97,6 +99,11 @@ programs() {
         for program in ring wildcards cancels; do
             row "$program, by libfabric's active messages" "$(run stock $program)" "$(run ours $program)"
         done
+        export MQ_TRACE=$scratch/trace-messages
+        run ours ring >/dev/null
+        unset MQ_TRACE
+        matched=$(cat "$scratch/trace-messages"/*.mqt | grep -c '^a ' || true)
+        ours_only "these are matched by mq" "$([ "$matched" -gt 1000 ] && echo yes)" yes
         unset MPIR_CVAR_NOLOCAL MPIR_CVAR_CH4_OFI_ENABLE_TAGGED
     else
         revoke

@@ -123,7 +123,7 @@ Examples:
   mq generate depth --depth 512 | mq replay -
 
 Times are also given relative to `list`, which is therefore always timed: on queues of 100,000 entries \
-that takes most of the time. All traces are held in memory, at 48 bytes per operation. If the reader of \
+that takes most of the time. One trace at a time is held in memory, at 48 bytes per operation; several are read twice. If the reader of \
 standard output exits early, the replay stops after the current trace; with --plot it continues for the \
 plot.
 

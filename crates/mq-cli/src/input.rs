@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mq_trace::{Trace, TraceError, TraceReader};
+use mq_core::structures::RankHeads;
+use mq_trace::{Header, Trace, TraceError, TraceReader};
 
 use crate::error::Error;
 use crate::report::counted;
@@ -27,10 +28,24 @@ pub(crate) struct LeftOut {
 }
 
 impl LeftOut {
-    /// Another trace is left out, although it could be read before.
-    pub(crate) fn one_more(&mut self, error: &Error) {
-        say(&error.to_string());
-        self.files += 1;
+    /// A trace, in memory; none if it is left out, although it could be read before: a recording may still be
+    /// writing the traces of a directory.
+    pub(crate) fn read(&mut self, good: Good) -> Result<Option<Trace>, Error> {
+        let (path, is_inside) = match good.source {
+            Source::Read(trace) => return Ok(Some(trace)),
+            Source::There(path, is_inside) => (path, is_inside),
+        };
+        let spinner = progress::spinner(&format!("reading {}", path.display()));
+        let read = Trace::open(path);
+        drop(spinner);
+        match read {
+            Err(error) if is_inside => {
+                say(&error.to_string());
+                self.files += 1;
+                Ok(None)
+            }
+            read => Ok(Some(read?)),
+        }
     }
 
     /// The error to report at the end, when everything possible is done.
@@ -98,43 +113,48 @@ impl Found {
         }
     }
 
-    /// Reads it to its end; keeps it only if it cannot be read again.
-    fn check(&self) -> Result<Good, TraceError> {
-        match self {
-            Self::Named(path) | Self::Inside(path) if path.is_file() => {
-                for line in TraceReader::open(path)? {
-                    line?;
-                }
-                Ok(Good::There(path.clone(), matches!(self, Self::Inside(_))))
+    /// Reads it to its end; keeps it if it is the only one, or cannot be read again.
+    fn check(&self, of: usize) -> Result<Good, TraceError> {
+        let trace = self.read()?;
+        let facts = Facts::of(&trace);
+        let source = match self {
+            Self::Named(path) | Self::Inside(path) if of > 1 && path.is_file() => {
+                Source::There(path.clone(), matches!(self, Self::Inside(_)))
             }
-            _ => self.read().map(Good::Read),
-        }
+            _ => Source::Read(trace),
+        };
+        Ok(Good { facts, source })
     }
 }
 
-/// A trace that was read to its end and is valid.
-pub(crate) enum Good {
+/// A trace that was read to its end and is valid; [`LeftOut::read`] has it.
+pub(crate) struct Good {
+    pub(crate) facts: Facts,
+    source: Source,
+}
+
+enum Source {
     /// Not kept, since it can be read again; and whether it was found in a directory.
     There(PathBuf, bool),
-    /// Kept: a pipe can be read only once.
+    /// Kept: the only one, or from a pipe, which can be read only once.
     Read(Trace),
 }
 
-impl Good {
-    /// Whether the work continues without it if it has become invalid: a recording may still be
-    /// writing it.
-    pub(crate) fn may_be_left_out(&self) -> bool {
-        matches!(self, Self::There(_, true))
-    }
+/// What has to be known of all traces before work on the first begins.
+pub(crate) struct Facts {
+    pub(crate) name: String,
+    pub(crate) header: Header,
+    /// The ranks for which `array` would keep memory.
+    pub(crate) array_ranks: u64,
+}
 
-    /// The trace, in memory.
-    pub(crate) fn trace(self) -> Result<Trace, Error> {
-        match self {
-            Self::There(path, _) => {
-                let _spinner = progress::spinner(&format!("reading {}", path.display()));
-                Ok(Trace::open(path)?)
-            }
-            Self::Read(trace) => Ok(trace),
+impl Facts {
+    fn of(trace: &Trace) -> Self {
+        let heads = |size: u32| u64::from(size.min(RankHeads::MOST));
+        Self {
+            name: trace.name().into(),
+            header: trace.header().clone(),
+            array_ranks: trace.communicators().map(|comm| heads(comm.size)).sum(),
         }
     }
 }
@@ -143,28 +163,9 @@ impl Good {
 /// for the traces in it; those that cannot be read are left out. `-` stands for standard input.
 ///
 /// # Cost
-/// 48 bytes of memory per operation, over all traces.
-pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Trace>, LeftOut), Error> {
-    each(paths, |found, _| found.read())
-}
-
-/// Like [`traces`], for work that needs one trace at a time.
-///
-/// # Cost
-/// Several files are read twice, here and by [`Good::trace`]. Reading them here takes 12 bytes of memory
-/// per operation of the longest; those that are kept take 48 per operation.
-pub(crate) fn checked(paths: &[PathBuf]) -> Result<(Vec<Good>, LeftOut), Error> {
-    each(paths, |found, of| match of {
-        1 => found.read().map(Good::Read),
-        _ => found.check(),
-    })
-}
-
-/// Calls `take` for each trace found at the paths; it also gets the number of traces.
-fn each<T>(
-    paths: &[PathBuf],
-    take: impl Fn(&Found, usize) -> Result<T, TraceError>,
-) -> Result<(Vec<T>, LeftOut), Error> {
+/// Several files are read twice, here and by [`LeftOut::read`], and one at a time is in memory, at 48 bytes per
+/// operation; what comes through a pipe stays there.
+pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Good>, LeftOut), Error> {
     let (files, uncollected) = files(paths)?;
     let mut traces = Vec::with_capacity(files.len());
     let mut left_out = LeftOut {
@@ -175,7 +176,7 @@ fn each<T>(
     let mut last = None;
     for file in &files {
         let spinner = progress::spinner(&format!("reading {}", file.name()));
-        let read = take(file, files.len());
+        let read = file.check(files.len());
         drop(spinner);
         match (read, file) {
             (Ok(trace), _) => traces.push(trace),

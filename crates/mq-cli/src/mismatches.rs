@@ -54,9 +54,16 @@ mod tests {
         let mut reports = vec![report(Kind::List), report(Kind::Bins), report(Kind::Pnp)];
         let rules = "t:4: recorded receive 1, MPI's rules give receive 0 (every structure)";
         assert_eq!(sentences("t", &reports), [rules]);
+        let rules = "t:4: recorded receive 1, MPI's rules give receive 0";
+        assert_eq!(of_judges("t", &reports), [rules]);
         let one = "t:4: recorded receive 1, list gives receive 0";
         assert_eq!(sentences("t", &reports[..1]), [one]);
         reports[1].1.first_mismatch = None;
+        assert_eq!(
+            of_judges("t", &reports[..2]),
+            [one],
+            "one of two judges agrees with the trace"
+        );
         let two = "t:4: recorded receive 1, list, pnp give receive 0";
         assert_eq!(sentences("t", &reports), [two]);
         let other = |mismatch: Mismatch| Mismatch {

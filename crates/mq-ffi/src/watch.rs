@@ -7,7 +7,7 @@ mod removal;
 mod table;
 
 use core::ffi::{c_int, c_void};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
@@ -31,11 +31,11 @@ pub(crate) struct Watch {
     pending: Option<Search>,
     /// Probes in the trace that saw nothing, since a message was last queued. They would miss again, so a
     /// program that polls does not fill the trace.
-    missed: Vec<MpiPattern>,
+    missed: HashSet<MpiPattern>,
 }
 
 /// More probes that differ are recorded each time.
-const MISSED: usize = 16;
+const MISSED: usize = 4096;
 
 /// A context as the session knows it.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ impl Watch {
             messages: Table::default(),
             contexts: HashMap::new(),
             pending: None,
-            missed: Vec::new(),
+            missed: HashSet::new(),
         }
     }
 
@@ -79,6 +79,7 @@ impl Watch {
     pub(crate) fn context_created(&mut self, context: u32, group: Option<(u32, u32)>) {
         if let Some(session) = &self.session {
             let number = session.context_created(group);
+            let group = group.filter(|(size, rank)| rank < size);
             self.contexts.insert(context, Named { number, group });
         }
     }
@@ -91,6 +92,8 @@ impl Watch {
         group: Option<(u32, u32)>,
         is_empty: bool,
     ) {
+        // As in `Recorder::context_created`: a group that is not this process's has no line.
+        let group = group.filter(|(size, rank)| rank < size);
         let (Some(session), Some(group)) = (&self.session, group) else {
             return;
         };
@@ -103,6 +106,7 @@ impl Watch {
             Some(_) => {
                 session.context_freed(named.number);
                 named.number = session.context_created(Some(group));
+                self.missed.retain(|pattern| pattern.context().0 != context);
             }
         }
         named.group = Some(group);
@@ -188,7 +192,7 @@ impl Watch {
             return true;
         }
         if self.missed.len() < MISSED {
-            self.missed.push(*pattern);
+            self.missed.insert(*pattern);
         }
         false
     }

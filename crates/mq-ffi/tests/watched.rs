@@ -319,6 +319,10 @@ fn a_probe_that_misses_again_is_recorded_once_until_a_message_is_queued() {
                 }
             };
             poll();
+            // Another communicator with the same number.
+            assert_eq!(mq_context_free(engine, 1, None, null_mut()), MQ_NONE);
+            assert_eq!(mq_context_create(engine, 1, null()), MQ_NONE);
+            poll();
             let none = null_mut();
             let posted = mq_post(engine, &WANTED, none, null_mut(), null_mut(), null_mut());
             assert_eq!(posted, MQ_NONE);
@@ -342,13 +346,15 @@ fn a_probe_that_misses_again_is_recorded_once_until_a_message_is_queued() {
     let lines = [
         "b 1 3 7",
         "b 1 3 8",
-        "p 1 3 7",
-        "a 1 3 7 =0",
-        "a 1 3 7",
-        "b 1 3 8",
-        "b 1 3 7 =1",
-        "b 1 3 7 =1",
-        "p 1 3 7 =1",
+        "b 2 3 7",
+        "b 2 3 8",
+        "p 2 3 7",
+        "a 2 3 7 =0",
+        "a 2 3 7",
+        "b 2 3 8",
+        "b 2 3 7 =1",
+        "b 2 3 7 =1",
+        "p 2 3 7 =1",
     ];
     assert_eq!(trace, lines.join("\n"));
 }

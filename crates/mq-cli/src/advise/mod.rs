@@ -15,6 +15,7 @@ use self::evidence::Evidence;
 use self::verdict::Verdict;
 use crate::cli::{AdviseOptions, Format};
 use crate::error::Error;
+use crate::input::Good;
 use crate::replay::{self, Replayed};
 use crate::{input, report, stats, trace_names};
 
@@ -49,17 +50,21 @@ struct Output {
 
 /// Advises on the traces; returns whether all pairings were reproduced.
 pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
-    let (traces, left_out) = input::traces(&options.traces)?;
+    let (traces, mut left_out) = input::traces(&options.traces)?;
     let kinds = kinds(replay::structures(&options.timed, &traces)?, &traces);
-    let paths: Vec<&str> = traces.iter().map(Trace::name).collect();
+    let own = own::of_all(&traces);
+    let paths: Vec<&str> = traces.iter().map(|good| &*good.facts.name).collect();
     let labels = trace_names::labels(&paths);
     let repetitions = options.timed.repeat as usize;
     let mut reproduced = true;
     let mut advices = Vec::with_capacity(traces.len());
-    for (trace, label) in traces.iter().zip(&labels) {
-        let (replayed, same) = replay::replay(trace, &kinds, repetitions);
+    for (good, label) in traces.into_iter().zip(&labels) {
+        let Some(trace) = left_out.read(good)? else {
+            continue;
+        };
+        let (replayed, same) = replay::replay(&trace, &kinds, repetitions);
         reproduced &= same;
-        let advice = Advice::on(trace, &replayed, label);
+        let advice = Advice::on(&trace, &replayed, label);
         if options.format == Format::Table && !options.summary {
             let separator = if advices.is_empty() { "" } else { "\n" };
             let text = table::render(&replayed, &advice, repetitions);
@@ -69,7 +74,10 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
         }
         advices.push(advice);
     }
-    let together = Advice::together(&advices, own::of_all(&traces));
+    if advices.is_empty() {
+        return left_out.verdict().map(|()| reproduced);
+    }
+    let together = Advice::together(&advices, own);
     let printed = match options.format {
         Format::Table if options.summary => report::print(&table::together(&together)),
         Format::Table if advices.len() == 1 => Ok(()),
@@ -95,10 +103,10 @@ fn told(printed: Result<(), Error>) -> Result<bool, Error> {
 
 /// The requested structures, the two that every verdict compares with, and those of the libraries that
 /// wrote the traces, unless a trace is too large for one.
-fn kinds(mut asked: Vec<Kind>, traces: &[Trace]) -> Vec<Kind> {
+fn kinds(mut asked: Vec<Kind>, traces: &[Good]) -> Vec<Kind> {
     let own = traces
         .iter()
-        .filter_map(|trace| own::structure(trace.header()))
+        .filter_map(|good| own::structure(&good.facts.header))
         .filter(|&own| replay::fits(own, traces));
     for kind in [Kind::List, Kind::default()].into_iter().chain(own) {
         if !asked.contains(&kind) {

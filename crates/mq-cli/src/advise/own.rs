@@ -1,8 +1,9 @@
 //! The matching structure of the MPI library that wrote a trace.
 
 use mq_core::structures::Kind;
-use mq_trace::{Header, Trace};
+use mq_trace::Header;
 
+use crate::input::Good;
 use crate::library::Library;
 
 /// The structure of the library that a header names, if it is not `list`.
@@ -14,8 +15,8 @@ pub(super) fn structure(header: &Header) -> Option<Kind> {
 }
 
 /// The structure that all traces have in common.
-pub(super) fn of_all(traces: &[Trace]) -> Option<Kind> {
-    let mut structures = traces.iter().map(|trace| structure(trace.header()));
+pub(super) fn of_all(traces: &[Good]) -> Option<Kind> {
+    let mut structures = traces.iter().map(|good| structure(&good.facts.header));
     let first = structures.next()?;
     structures.all(|other| other == first).then_some(first)?
 }

@@ -76,7 +76,8 @@ impl Verdict {
         };
         let timed = own.and_then(|own| costs.of_kind(own));
         let before = timed.map(|own| against_own(recommended, own));
-        let verdict = before.unwrap_or_default() + &verdict;
+        let verdict =
+            before.unwrap_or_default() + &verdict + contest.out_of_reach(recommended, costs);
         Self {
             recommended: recommended.structure,
             default,
@@ -150,6 +151,16 @@ impl<'a> Contest<'a> {
 
     fn gains(&self, cost: &Cost) -> bool {
         self.beats(cost, self.list)
+    }
+
+    /// What to say of `clusters`, if it is faster than what is recommended.
+    fn out_of_reach(&self, recommended: &Cost, costs: &Costs) -> &'static str {
+        match costs.of_kind(Kind::Clusters) {
+            Some(clusters) if clusters.mismatches == 0 && self.beats(clusters, recommended) => {
+                " (clusters had the trace's own profile, which a library has not.)"
+            }
+            _ => "",
+        }
     }
 
     /// The default, unless another structure is cheaper by a difference that matters.

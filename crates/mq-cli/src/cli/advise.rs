@@ -23,7 +23,7 @@ repetitions, and `noise` also if there are too few operations to tell or pairing
 times: compare `total` with the run's own time to see how much of the run is matching; for several traces \
 together it is the sum over processes that ran at the same time, so with their number times the run's.
 
-All traces are held in memory, at 48 bytes per operation.
+One trace at a time is held in memory, at 48 bytes per operation; several are read twice.
 
 Examples:
   mq advise mq-traces

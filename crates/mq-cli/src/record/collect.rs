@@ -40,14 +40,13 @@ pub(super) struct Counts {
     pub(super) messages: u64,
     pub(super) probes: u64,
     pub(super) cancels: u64,
-    /// Operations that the default structure decides differently from the library.
+    /// Operations that the first judge decides differently from the library.
     pub(super) mismatches: usize,
     pub(super) max_posted: usize,
     pub(super) max_unexpected: usize,
     /// Whether the process was killed while it wrote a line, which was left out.
     pub(super) unfinished_line: bool,
     /// What the judges say against it.
-    #[serde(skip)]
     differences: Vec<String>,
 }
 
@@ -130,7 +129,8 @@ fn counts(written: &Written) -> Result<(Counts, [(Kind, Report); 2]), TraceError
     Ok((counts, reports))
 }
 
-/// Compresses a trace and moves it to the output directory; its new name, or none if it has grown meanwhile.
+/// Compresses a trace and moves it to the output directory; its new name, or none if a process may still be
+/// writing it.
 ///
 /// It moves when it is complete, so the output directory holds only whole traces.
 fn compress(written: &Written, output: &Path) -> Result<Option<String>, Error> {
@@ -144,7 +144,7 @@ fn compress(written: &Written, output: &Path) -> Result<Option<String>, Error> {
         let _ = std::fs::remove_file(&packed);
         return Err(error);
     }
-    if written.has_grown() {
+    if written.is_being_written() {
         let _ = std::fs::remove_file(&packed);
         return Ok(None);
     }

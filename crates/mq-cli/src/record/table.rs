@@ -24,7 +24,7 @@ pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
     let place = escaped(&output.display().to_string());
     let mut text = format!("{} in {place}", counted(rows.len(), "trace"));
     if invalid > 0 {
-        text += &format!("; {} cannot be read and stay", report::count(invalid));
+        text += &format!("; {} cannot be collected and stay", report::count(invalid));
         text += if invalid == 1 { "s" } else { "" };
         text += " as written";
     }

@@ -50,9 +50,10 @@ impl Written {
         self.whole < self.bytes
     }
 
-    /// Whether a process has written more since.
-    pub(super) fn has_grown(&self) -> bool {
-        std::fs::metadata(&self.path).is_ok_and(|now| now.len() != self.bytes)
+    /// Whether a process may still be writing it: it has become longer, or a process of this machine has it open.
+    pub(super) fn is_being_written(&self) -> bool {
+        let has_grown = std::fs::metadata(&self.path).is_ok_and(|now| now.len() != self.bytes);
+        has_grown || is_open(&self.path)
     }
 
     /// A reader of the whole lines.
@@ -63,6 +64,23 @@ impl Written {
             Err(source) => Err(TraceError::Open { name, source }),
         }
     }
+}
+
+/// Whether another process of this machine has a file open, as far as this user may see.
+fn is_open(path: &Path) -> bool {
+    let Ok(path) = path.canonicalize() else {
+        return false;
+    };
+    let entries = |folder: &Path| folder.read_dir().into_iter().flatten().flatten();
+    // Others have names like `self`.
+    let is_other = |name: std::ffi::OsString| {
+        let number = name.to_str().and_then(|name| name.parse().ok());
+        number.is_some_and(|number: u32| number != std::process::id())
+    };
+    entries(Path::new("/proc"))
+        .filter(|process| is_other(process.file_name()))
+        .flat_map(|process| entries(&process.path().join("fd")))
+        .any(|file| file.path().read_link().is_ok_and(|to| to == path))
 }
 
 #[cfg(test)]
@@ -78,9 +96,9 @@ mod tests {
         let written = Written::of(file.path()).expect("it is there");
         let mut reader = written.reader().expect("a header");
         let lines = reader.by_ref().filter(Result::is_ok).count();
-        let before = written.has_grown();
+        let before = written.is_being_written();
         file.write_all(b"p 0 1 5\n").expect("room");
-        assert!(!before && written.has_grown());
+        assert!(!before && written.is_being_written());
         let again = written.reader().expect("a header").count();
         (lines, written.ends_within_a_line(), again == lines)
     }

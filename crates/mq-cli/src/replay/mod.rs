@@ -2,12 +2,13 @@
 
 pub(crate) mod table;
 
-use mq_core::structures::{Kind, RankHeads};
+use mq_core::structures::Kind;
 use mq_trace::{Report, Trace, check};
 use serde::Serialize;
 
 use crate::cli::{Format, ReplayOptions, Timed};
 use crate::error::Error;
+use crate::input::{Facts, Good};
 use crate::report::JsonList;
 use crate::timing::{Timing, Timings, measure, ns_per_op};
 use crate::{input, mismatches, output_file, plot, progress, report, say, trace_names};
@@ -68,7 +69,7 @@ pub(crate) struct Replayed {
 
 /// Replays the traces; returns whether all pairings were reproduced.
 pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
-    let (traces, left_out) = input::traces(&options.traces)?;
+    let (traces, mut left_out) = input::traces(&options.traces)?;
     let kinds = structures(&options.timed, &traces)?;
     options
         .plot
@@ -77,8 +78,11 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
     let mut printer = Printer::new(options);
     let mut reproduced = true;
     let mut results = Vec::with_capacity(traces.len());
-    for trace in &traces {
-        let (result, same) = replay(trace, &kinds, options.timed.repeat as usize);
+    for good in traces {
+        let Some(trace) = left_out.read(good)? else {
+            continue;
+        };
+        let (result, same) = replay(&trace, &kinds, options.timed.repeat as usize);
         reproduced &= same;
         match printer.add(&result) {
             // Nobody reads the output any more, but the plot is still wanted.
@@ -133,20 +137,19 @@ impl Printer {
 
 /// The requested structures. If `array` would use up the memory, it is refused, or, if it was not
 /// requested by name, left out with a message.
-pub(crate) fn structures(timed: &Timed, traces: &[Trace]) -> Result<Vec<Kind>, Error> {
+pub(crate) fn structures(timed: &Timed, traces: &[Good]) -> Result<Vec<Kind>, Error> {
     let mut kinds = timed.structures();
-    let too_large = |trace| Some((trace, too_many_ranks(trace)?));
-    let Some((trace, ranks)) = traces
-        .iter()
-        .find_map(too_large)
+    let mut facts = traces.iter().map(|good| &good.facts);
+    let Some(facts) = facts
+        .find(|facts| has_too_many_ranks(facts))
         .filter(|_| kinds.contains(&Kind::Array))
     else {
         return Ok(kinds);
     };
     let reason = format!(
         "{}: `array` would keep 16 bytes for each of {} ranks",
-        trace.name(),
-        report::count(ranks)
+        facts.name,
+        report::count(facts.array_ranks)
     );
     if timed.names(Kind::Array) {
         let refusal = format!("{reason}; name other structures with --structure");
@@ -158,15 +161,13 @@ pub(crate) fn structures(timed: &Timed, traces: &[Trace]) -> Result<Vec<Kind>, E
 }
 
 /// Whether a structure can hold every trace.
-pub(crate) fn fits(kind: Kind, traces: &[Trace]) -> bool {
-    kind != Kind::Array || traces.iter().all(|trace| too_many_ranks(trace).is_none())
+pub(crate) fn fits(kind: Kind, traces: &[Good]) -> bool {
+    kind != Kind::Array || !traces.iter().any(|good| has_too_many_ranks(&good.facts))
 }
 
-/// The number of ranks that `array` would keep memory for, if that is too many.
-fn too_many_ranks(trace: &Trace) -> Option<u64> {
-    let heads = |size: u32| u64::from(size.min(RankHeads::MOST));
-    let ranks: u64 = trace.communicators().map(|comm| heads(comm.size)).sum();
-    (ranks > MAX_ARRAY_RANKS).then_some(ranks)
+/// Whether `array` would keep memory for too many ranks.
+const fn has_too_many_ranks(facts: &Facts) -> bool {
+    facts.array_ranks > MAX_ARRAY_RANKS
 }
 
 /// Checks and times one trace; the second value says whether all pairings were reproduced.

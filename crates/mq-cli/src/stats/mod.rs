@@ -55,7 +55,7 @@ pub(crate) struct Summary {
 
 /// Describes the traces.
 pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
-    let (traces, mut left_out) = input::checked(&options.traces)?;
+    let (traces, mut left_out) = input::traces(&options.traces)?;
     options
         .plot
         .as_deref()
@@ -63,13 +63,8 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
     let mut summaries = Vec::with_capacity(traces.len());
     let mut lengths = Vec::with_capacity(traces.len());
     for good in traces {
-        let may_be_left_out = good.may_be_left_out();
-        let trace = match good.trace() {
-            Err(error) if may_be_left_out => {
-                left_out.one_more(&error);
-                continue;
-            }
-            trace => trace?,
+        let Some(trace) = left_out.read(good)? else {
+            continue;
         };
         // Kept in memory only while it is described.
         let (summary, queued) = describe(&trace);

@@ -9,9 +9,9 @@ use crate::queues::{Entry, EntryOf, MatchQueues};
 impl<Q: MatchQueues> Engine<Q> {
     /// Sets the size and promises of a context to those of `options`; a promise left out is withdrawn
     /// (`MPI_Comm_set_info`, MPI 4.1 §7.4.4, or a communicator whose messages arrived before it). The
-    /// context keeps its structure. If the size changes while nothing of the context is queued, the
-    /// structure redoes what it planned by the size; otherwise it keeps its plan. `pnp`, `col` and
-    /// `col+pnp` always use the largest size they were given.
+    /// context keeps its structure. If the size changes, the structure redoes what it planned by the size as
+    /// soon as nothing of the context is queued. `pnp`, `col` and `col+pnp` always use the largest size they
+    /// were given.
     ///
     /// # Cost
     /// Visits the entries of the context or, with a structure of [process scope](crate::Scope), of all

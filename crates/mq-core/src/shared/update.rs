@@ -62,8 +62,8 @@ impl<Q: MatchQueues> All<'_, Q> {
 
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// Sets the size and promises of a context: see
-    /// [`Engine::update_context`](crate::Engine::update_context). Each shard in which nothing is queued
-    /// redoes its plan.
+    /// [`Engine::update_context`](crate::Engine::update_context). Each shard redoes its plan as soon as nothing
+    /// is queued in it.
     ///
     /// In a context divided by everything that is matched, as the two promises allow, they can be
     /// withdrawn only while its shards are empty: shards do not know the order between one sender's

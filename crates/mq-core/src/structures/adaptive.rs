@@ -121,7 +121,7 @@ impl Route for ListThenBins {
 mod tests {
     use super::*;
     use crate::mpi::{MpiEnvelope, MpiPattern};
-    use crate::{Arrive, MatchQueues, Source};
+    use crate::{Arrive, MatchQueues, Post, Source};
 
     /// Bins would not shorten the walk over them.
     #[test]
@@ -131,6 +131,13 @@ mod tests {
             let _ = queues.post(MpiPattern::new(0, Source::Any, tag), tag);
         }
         let _ = queues.arrive(MpiEnvelope::new(0, 1, 199), ());
+        assert!(!queues.route().is_binned());
+        for tag in 200..400 {
+            let _ = queues.arrive(MpiEnvelope::new(0, 1, tag), ());
+        }
+        let last = MpiPattern::new(0, Source::Any, 399);
+        assert!(queues.probe(&last).is_some());
+        assert!(matches!(queues.post(last, 0), Post::Matched { .. }));
         assert!(!queues.route().is_binned());
     }
 

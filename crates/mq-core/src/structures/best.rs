@@ -133,6 +133,18 @@ impl Beside {
         }
     }
 
+    /// Searches one more list that is not one of the others either.
+    pub(crate) fn search_also<K: Copy, T>(
+        &mut self,
+        list: Fifo,
+        slab: &Slab<K, T>,
+        wanted: impl FnMut(&K) -> bool,
+    ) {
+        let before = self.best.visited_in_lists();
+        self.search(list, slab, wanted);
+        self.best.beside += self.best.visited_in_lists() - before;
+    }
+
     /// Searches what is left of the list beside the others.
     pub(crate) fn finish<K: Copy, T>(
         mut self,

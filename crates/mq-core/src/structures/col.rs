@@ -11,7 +11,7 @@
 //! Calls are announced by [`MatchQueues::announce`](crate::MatchQueues::announce). A call of an operation
 //! that is never announced counts as ended when none of its elements is queued any more. Its parameters are not
 //! known, so what is learned from one such call need not hold for the next: an operation whose searches visit more
-//! than two entries of its lists gets as many lists as they needed, in a new level.
+//! than two entries gets as many lists as they needed, in a new level, unless its last level has not shortened them.
 //! Memory: at most `k * sqrt(n)` dedicated lists of 8 bytes; and for each announced operation with
 //! different parameters 24 bytes and its share of a hash table, until the queues are cleared.
 
@@ -81,6 +81,8 @@ struct Operation {
     announced: bool,
     /// The call in progress, if calls are not announced.
     unannounced: Profile,
+    /// The call after which the operation got its last level, if calls are not announced.
+    grown_after: Profile,
     queued: u32,
 }
 
@@ -127,11 +129,23 @@ impl Collectives {
     fn begin_unannounced(&mut self, class: TrafficClass) {
         let operation = &mut self.operations[class as usize];
         let last = core::mem::take(&mut operation.unannounced);
-        let present = operation.levels.last().map_or(1, |level| level.lists);
-        let average = last.needed_lists();
-        let had_enough = if operation.levels.is_empty() { 1 } else { 2 };
-        if average > had_enough {
-            self.allocate(class, average.saturating_mul(present));
+        let (average, grown_after) = (last.needed_lists(), operation.grown_after);
+        let wanted = match operation.levels.last() {
+            None if average > 1 => average,
+            // A call of about the same length, whose searches the last level has not shortened by half: what they
+            // visit is not the others' on their lists.
+            Some(_)
+                if last.searches / 2 <= grown_after.searches
+                    && average > grown_after.needed_lists() / 2 =>
+            {
+                0
+            }
+            Some(level) if average > 2 => average.saturating_mul(level.lists),
+            _ => 0,
+        };
+        if wanted > 0 {
+            operation.grown_after = last;
+            self.allocate(class, wanted);
         }
     }
 
@@ -235,7 +249,10 @@ impl Plan for Collectives {
     fn searched(&mut self, origin: Origin, visited: u32) {
         let operation = &mut self.operations[origin.class as usize];
         if !operation.announced {
-            operation.unannounced.searched(visited);
+            // Of a queue that holds nothing of the operation there is nothing to learn.
+            if operation.queued > 0 {
+                operation.unannounced.searched(visited);
+            }
         } else if operation.profiling
             && let Some(profile) = operation.profiles.get_mut(&operation.current)
         {
@@ -327,6 +344,13 @@ mod tests {
             }
             visits.unexpected
         };
+        for rank in 0..RANKS {
+            // Searches that find the queue empty tell nothing.
+            let pattern = MpiPattern::new(0, rank, -19).with_class(TrafficClass::Gather);
+            let handle = queues.queue_receive(pattern, rank);
+            let _ = queues.extract(&pattern);
+            let _ = queues.cancel(handle);
+        }
         for _ in 0..3 {
             gather_of(&mut queues, 1);
         }
@@ -340,6 +364,30 @@ mod tests {
         let enough = lists(&queues);
         gather_of(&mut queues, RANKS);
         assert_eq!(lists(&queues), enough);
+    }
+
+    /// Entries that no list could spare a search are no reason for more lists.
+    #[test]
+    fn lists_that_shorten_nothing_are_not_followed_by_more() {
+        let mut config = Config::default().with_size(RANKS);
+        config.tuning.collective_k = 100.0;
+        let mut queues = Col::<MpiPattern, u32, u32>::with_config(&config);
+        let of = |class| move |rank| MpiPattern::new(0, rank, -19).with_class(class);
+        let (gather, scatter) = (TrafficClass::Gather, TrafficClass::Scatter);
+        for rank in 0..2 {
+            // They stay, in the list that all operations begin with.
+            let _ = queues.post(of(scatter)(RANKS + rank), 0);
+        }
+        for _ in 0..10 {
+            for rank in 0..RANKS {
+                let _ = queues.post(of(gather)(rank), rank);
+            }
+            for rank in 0..RANKS {
+                let _ = queues.arrive(MpiEnvelope::new(0, rank, -19).with_class(gather), rank);
+            }
+        }
+        let lists = queues.dedicated_lists(Queue::Posted);
+        assert!(lists <= 3, "{lists} lists");
     }
 
     #[test]

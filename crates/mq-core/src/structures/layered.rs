@@ -38,8 +38,8 @@ pub struct Origin {
 /// Every element of an origin is on a list of the origin's path, whatever was learned since, and on one of the lists
 /// of its class.
 pub trait Plan: core::fmt::Debug {
-    /// Whether the lists of an element depend on its class. If not, the class is never asked for, and a receive whose
-    /// class is unknown is like any other.
+    /// Whether the lists of an element depend on its class. If not, a receive whose class is unknown is like any
+    /// other.
     const SEPARATES_CLASSES: bool;
 
     /// A plan that has learned nothing.
@@ -66,7 +66,7 @@ pub trait Plan: core::fmt::Debug {
     /// Where a new element of `origin` goes.
     fn home(&mut self, origin: Origin) -> ListId;
 
-    /// An element was linked to `list`. Returns whether lists have been put to another use, so that some may not be
+    /// An element was linked to `list`. Returns whether lists may have been put to another use, so that some are not
     /// needed any more.
     fn linked(&mut self, origin: Origin, list: ListId) -> bool;
 
@@ -281,7 +281,7 @@ impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
         let both = Beside::new(beside);
         let mut both = self.posted.search(both, Ok(origin), slab, wanted);
         // After the path, whose lists are left out once there is a match on an earlier one.
-        both.search(also, slab, wanted);
+        both.search_also(also, slab, wanted);
         both.finish(slab, wanted)
     }
 

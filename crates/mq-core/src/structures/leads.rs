@@ -311,13 +311,9 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         if sizes.planned == Some(size) {
             return;
         }
-        if self.is_empty(position) {
-            // Made at its next use, if it has one.
-            self.remove_context(context);
-            return;
-        }
-        self.sizes[position].next = Some(size);
+        sizes.next = Some(size);
         self.waiting += 1;
+        self.plan_if_empty(position);
     }
 
     fn clear(&mut self) {
@@ -373,7 +369,6 @@ mod tests {
     #[test]
     fn each_context_is_planned_for_its_own_size() {
         let mut queues = Array::<MpiPattern, u32, u32>::with_config(&Config::default());
-        let sized = Config::default().with_size(64);
         for context in 0..3 {
             let _ = queues.post(MpiPattern::new(context, 1, 5), context);
             let _ = queues.arrive(MpiEnvelope::new(context, 1, 5), context);
@@ -381,6 +376,7 @@ mod tests {
         // One that holds something meanwhile.
         let _ = queues.post(MpiPattern::new(2, 1, 5), 2);
         for context in 0..3 {
+            let sized = Config::default().with_size(64 + context);
             queues.update_context(ContextId(context), &sized);
         }
         let _ = queues.arrive(MpiEnvelope::new(2, 1, 5), 2);
@@ -389,7 +385,7 @@ mod tests {
             let planned = queues
                 .queues(ContextId(context))
                 .map(|q| q.route().allocated());
-            assert_eq!(planned, Some(64), "context {context}");
+            assert_eq!(planned, Some(64 + context as usize));
         }
         assert_eq!(queues.waiting, 0);
     }

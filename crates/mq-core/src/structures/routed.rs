@@ -295,7 +295,9 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
             }
         };
         meter.visited(Queue::Unexpected, best.visited);
-        let lane = self.learn(best.visited_in_lists(), sender, lane);
+        // Who looks everywhere would look as long with other lanes.
+        let teaches = sender.map_or(0, |_| best.visited_in_lists());
+        let lane = self.learn(teaches, sender, lane);
         best.slot.ok_or(lane)
     }
 
@@ -310,14 +312,14 @@ impl<Rt: Route, P: Pattern, R, M> Arrangement for Routed<Rt, P, R, M> {
     }
 
     fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
-        let best = match pattern.source() {
-            Source::Any => self.search_all(pattern, meter),
-            Source::Rank(rank) => {
-                let context = pattern.context();
-                let lane = self.route.find(Sender { context, rank }, meter);
-                self.search_lane(lane, pattern)
-            }
+        let Source::Rank(rank) = pattern.source() else {
+            let best = self.search_all(pattern, meter);
+            meter.visited(Queue::Unexpected, best.visited);
+            return best.slot;
         };
+        let context = pattern.context();
+        let lane = self.route.find(Sender { context, rank }, meter);
+        let best = self.search_lane(lane, pattern);
         meter.visited(Queue::Unexpected, best.visited);
         self.learn_only(best.visited_in_lists());
         best.slot

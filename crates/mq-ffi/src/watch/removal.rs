@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
-use mq_core::{Engine, Entry, Envelope, Error, Removed, Source};
+use mq_core::{Engine, Entry, Envelope, Error, Pattern, Removed, Source};
 
 use super::{Watch, show};
 use crate::matching::{EntryOf, Queues, RemovedOf};
@@ -48,6 +48,7 @@ impl Watch {
             && let Some(session) = &self.session
         {
             session.context_freed(named.number);
+            self.missed.retain(|pattern| pattern.context().0 != context);
         }
         freed
     }

@@ -73,6 +73,25 @@ fn a_nanosecond_changes_nothing() {
     assert!(one.verdict.ends_with(end), "{}", one.verdict);
 }
 
+/// No library has the profile that it is timed with.
+#[test]
+fn clusters_are_never_recommended() {
+    let costs = [
+        (Kind::List, 100.0),
+        (Kind::Indexed, 60.0),
+        (Kind::Clusters, 10.0),
+    ];
+    let verdict = Verdict::on(
+        &Costs::measured(&costs),
+        &Evidence::searched(40.0),
+        "t",
+        None,
+    );
+    assert_eq!(verdict.recommended, "indexed");
+    let end = " (clusters had the trace's own profile, which a library has not.)";
+    assert!(verdict.verdict.ends_with(end), "{}", verdict.verdict);
+}
+
 #[test]
 fn what_open_mpi_has_is_compared_first() {
     let own = |default, array| {
