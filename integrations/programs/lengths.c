@@ -73,6 +73,8 @@ int main(int argc, char **argv)
         MPI_Probe(2, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         print(names[1]);
         print(names[3]);
+        for (int to = 1; to < 3; to++)
+            MPI_Send(&sent, 1, MPI_INT, to, 0, control);
     } else {
         MPI_Barrier(control);
         for (int i = 0; i < (rank == 1 ? 4 : 2); i++)
@@ -80,6 +82,8 @@ int main(int argc, char **argv)
         for (int i = 0; i < 5; i++)
             if ((i < 3 ? 1 : 2) == rank)
                 MPI_Send(&sent, 1, MPI_INT, 0, 50 + i, MPI_COMM_WORLD);
+        /* Nothing more, such as the last barrier's message, until the queues have been read. */
+        MPI_Recv(&value, 1, MPI_INT, 0, 0, control, MPI_STATUS_IGNORE);
     }
     if (rank == 0) {
         MPI_Waitall(5, receives, MPI_STATUSES_IGNORE);
