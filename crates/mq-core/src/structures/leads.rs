@@ -28,7 +28,7 @@ pub struct Leads<S> {
     sizes: Vec<Sizes>,
     /// Contexts that are to be planned for another size once they are empty.
     waiting: u32,
-    /// Entries that came to contexts that no longer exist.
+    /// Entries that came to queues that no longer exist: of a context that is gone, or that was planned anew.
     queued_before: u32,
 }
 
@@ -37,7 +37,7 @@ pub struct Leads<S> {
 struct Sizes {
     /// What its queues were planned for.
     planned: Option<u32>,
-    /// What they are to be planned for, known since they hold entries.
+    /// What they are to be planned for as soon as they hold nothing.
     next: Option<u32>,
 }
 
@@ -90,26 +90,18 @@ impl<S: MatchQueues> Leads<S> {
         self.queues.len() - 1
     }
 
-    fn is_empty(&self, position: usize) -> bool {
-        let queues = &self.queues[position];
-        queues.posted_len() + queues.unexpected_len() == 0
-    }
-
-    /// Plans a context for the size that became known while it held entries, if it has none now.
+    /// Makes the queues of a context anew, for its next size, if it has one and holds no entries. Handles stay
+    /// stale.
     #[cold]
     fn plan_if_empty(&mut self, position: usize) {
-        if self.sizes[position].next.is_some() && self.is_empty(position) {
-            self.plan(position);
+        let old = &self.queues[position];
+        if old.posted_len() + old.unexpected_len() > 0 {
+            return;
         }
-    }
-
-    /// Makes the queues of an empty context anew, for its next size. Handles stay stale.
-    fn plan(&mut self, position: usize) {
         let Some(size) = self.sizes[position].next.take() else {
             return;
         };
         self.waiting -= 1;
-        let old = &self.queues[position];
         self.queued_before = self.queued_before.wrapping_add(old.queued_total());
         let first = self.config.first_sequence.max(old.next_sequence());
         let config = Config {
