@@ -123,9 +123,9 @@ Examples:
   mq generate depth --depth 512 | mq replay -
 
 Times are also given relative to `list`, which is therefore always timed: on queues of 100,000 entries \
-that takes most of the time. One trace at a time is held in memory, at 48 bytes per operation; several are read twice. If the reader of \
-standard output exits early, the replay stops after the current trace; with --plot it continues for the \
-plot.
+that takes most of the time. One trace at a time is held in memory, at 48 bytes per operation; \
+several are read twice. If the reader of standard output exits early, the replay stops after the current \
+trace; with --plot it continues for the plot.
 
 Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in a \
 directory were left out because they could not be read or a recording did not collect them."

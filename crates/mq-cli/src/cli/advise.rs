@@ -21,7 +21,8 @@ repetitions, and only for a gain above noise and of at least 2 ns per operation.
 structure's `spread_ns_per_op`, the spread of its `repetitions`, are null if there are fewer than four \
 repetitions, and `noise` also if there are too few operations to tell or pairings differ. Traces hold no \
 times: compare `total` with the run's own time to see how much of the run is matching; for several traces \
-together it is the sum over processes that ran at the same time, so with their number times the run's.
+together it adds up processes that ran at the same time, so compare it with the run's time multiplied by \
+their number.
 
 One trace at a time is held in memory, at 48 bytes per operation; several are read twice.
 
