@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mq_core::structures::Kind;
+use mq_core::structures::{Choice, ChoiceError, Kind};
 use mq_trace::generate::{Filled, KeyedBy, Order};
 
 pub(crate) use self::advise::AdviseOptions;
@@ -118,6 +118,7 @@ machine affects all of them.
 Examples:
   mq replay traces/hpcc32-r0.mqt.gz
   mq replay traces/*.mqt.gz --structure list,indexed --repeat 31
+  mq replay deep.mqt.gz --structure bins:bins=16,bins:bins=256,bins:bins=4096
   mq replay traces/*.mqt.gz --format json > costs.json
   mq replay traces/*.mqt.gz --plot costs.svg
   mq generate depth --depth 512 | mq replay -
@@ -149,12 +150,13 @@ pub(crate) struct ReplayOptions {
 /// The structures that a command times.
 #[derive(Args, Debug)]
 pub(crate) struct Timed {
-    /// Structures to replay through, comma-separated; `all` for all of them
+    /// Structures to replay through, comma-separated, with parameters as in bins:bins=64; `all` for all
+    /// of them
     #[arg(
         short, long, value_name = "NAME", value_delimiter = ',', default_value = "all",
-        value_parser = structure_parser(),
+        value_parser = asked,
     )]
-    structure: Vec<Choice>,
+    structure: Vec<Asked>,
     /// Timed repetitions of each structure, 1 to 1,000,000, after one warm-up; very slow structures get
     /// fewer
     #[arg(short, long, value_name = "N", default_value_t = 15,
@@ -164,26 +166,26 @@ pub(crate) struct Timed {
 
 impl Timed {
     /// The requested structures, without duplicates.
-    pub(crate) fn structures(&self) -> Vec<Kind> {
-        let mut kinds = Vec::new();
-        for choice in &self.structure {
-            let chosen = match choice {
-                Choice::All => Kind::ALL,
-                Choice::One(kind) => std::slice::from_ref(kind),
-            };
-            for kind in chosen {
-                if !kinds.contains(kind) {
-                    kinds.push(*kind);
-                }
+    pub(crate) fn structures(&self) -> Vec<Choice> {
+        let mut choices: Vec<Choice> = Vec::new();
+        let mut add = |choice: Choice| {
+            if !choices.contains(&choice) {
+                choices.push(choice);
+            }
+        };
+        for asked in &self.structure {
+            match asked {
+                Asked::All => Kind::ALL.iter().for_each(|&kind| add(kind.into())),
+                Asked::One(choice) => add(choice.clone()),
             }
         }
-        kinds
+        choices
     }
 
     /// Whether a structure was requested by name, not only by `all`.
     pub(crate) fn names(&self, kind: Kind) -> bool {
         let mut chosen = self.structure.iter();
-        chosen.any(|choice| matches!(choice, Choice::One(one) if *one == kind))
+        chosen.any(|asked| matches!(asked, Asked::One(choice) if choice.kind() == kind))
     }
 }
 
@@ -311,16 +313,21 @@ pub(crate) struct StructuresOptions {
 }
 
 /// A value of `--structure`.
-#[derive(Clone, Copy, Debug)]
-enum Choice {
+#[derive(Clone, Debug)]
+enum Asked {
     All,
-    One(Kind),
+    One(Choice),
 }
 
-fn structure_parser() -> impl TypedValueParser<Value = Choice> {
-    let names = Kind::ALL.iter().map(|kind| kind.name());
-    PossibleValuesParser::new(std::iter::once("all").chain(names))
-        .map(|name| name.parse().map_or(Choice::All, Choice::One))
+fn asked(text: &str) -> Result<Asked, String> {
+    if text == "all" {
+        return Ok(Asked::All);
+    }
+    let wrong = |wrong: ChoiceError| match wrong {
+        ChoiceError::Structure(_) => format!("expected all, or {}", wrong.expected()),
+        _ => wrong.to_string(),
+    };
+    text.parse().map(Asked::One).map_err(wrong)
 }
 
 /// One of `values`, by name.
@@ -361,10 +368,24 @@ mod tests {
 
     #[test]
     fn structures_are_taken_once_in_the_order_given() {
-        let cli = Cli::parse_from(["mq", "replay", "--structure", "pnp,list,pnp", "t"]);
+        assert_eq!(structures("pnp,list,pnp"), ["pnp", "list"]);
+        let bins = "bins:bins=64,bins,bins:bins=256,bins:bins=64";
+        assert_eq!(
+            structures(bins),
+            ["bins:bins=64", "bins"],
+            "256 is the default"
+        );
+        let all = structures("list,all,bins:bins=8");
+        assert_eq!((&*all[0], all.len()), ("list", Kind::ALL.len() + 1));
+        assert_eq!(all.last().map(|last| &**last), Some("bins:bins=8"));
+    }
+
+    fn structures(text: &str) -> Vec<String> {
+        let cli = Cli::parse_from(["mq", "replay", "--structure", text, "t"]);
         let Command::Replay(options) = cli.command else {
             panic!("expected the replay command");
         };
-        assert_eq!(options.timed.structures(), [Kind::Pnp, Kind::List]);
+        let choices = options.timed.structures();
+        choices.iter().map(Choice::to_string).collect()
     }
 }

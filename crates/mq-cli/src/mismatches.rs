@@ -1,31 +1,31 @@
 //! In words, what is wrong if a trace and structures differ.
 
-use mq_core::structures::Kind;
+use mq_core::structures::Choice;
 use mq_trace::{Mismatch, Report};
 
 /// The first mismatch of every structure, once for structures that agree on it. If all agree, the
 /// trace is wrong.
-pub(crate) fn sentences(trace: &str, reports: &[(Kind, Report)]) -> Vec<String> {
+pub(crate) fn sentences(trace: &str, reports: &[(Choice, Report)]) -> Vec<String> {
     of_all(trace, reports, " (every structure)")
 }
 
 /// The same of structures that nobody has chosen, which need no mention if they agree.
-pub(crate) fn of_judges(trace: &str, reports: &[(Kind, Report)]) -> Vec<String> {
+pub(crate) fn of_judges(trace: &str, reports: &[(Choice, Report)]) -> Vec<String> {
     of_all(trace, reports, "")
 }
 
-fn of_all(trace: &str, reports: &[(Kind, Report)], unanimous: &str) -> Vec<String> {
-    let mut told: Vec<(Mismatch, Vec<&str>)> = Vec::new();
-    for (kind, report) in reports {
+fn of_all(trace: &str, reports: &[(Choice, Report)], unanimous: &str) -> Vec<String> {
+    let mut told: Vec<(Mismatch, Vec<String>)> = Vec::new();
+    for (choice, report) in reports {
         let Some(mismatch) = report.first_mismatch else {
             continue;
         };
         match told.iter_mut().find(|(other, _)| *other == mismatch) {
-            Some((_, names)) => names.push(kind.name()),
-            None => told.push((mismatch, vec![kind.name()])),
+            Some((_, names)) => names.push(choice.to_string()),
+            None => told.push((mismatch, vec![choice.to_string()])),
         }
     }
-    let sentence = |(mismatch, names): &(Mismatch, Vec<&str>)| match &names[..] {
+    let sentence = |(mismatch, names): &(Mismatch, Vec<String>)| match &names[..] {
         [_, _, ..] if names.len() == reports.len() => {
             differ(trace, mismatch, "MPI's rules", "give") + unanimous
         }
@@ -43,6 +43,7 @@ fn differ(trace: &str, mismatch: &Mismatch, who: &str, verb: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mq_core::structures::Kind;
     use mq_trace::{Line, Trace, check};
 
     #[test]
@@ -50,7 +51,7 @@ mod tests {
         let lines = ["p 0 * 5", "p 0 1 5", "a 0 1 5 =1"];
         let lines = lines.map(|line| Line::parse(line).expect("valid"));
         let wrong = Trace::from_lines("t", &lines);
-        let report = |kind| (kind, check(&wrong, kind));
+        let report = |kind: Kind| (kind.into(), check(&wrong, kind));
         let mut reports = vec![report(Kind::List), report(Kind::Bins), report(Kind::Pnp)];
         let rules = "t:4: recorded receive 1, MPI's rules give receive 0 (every structure)";
         assert_eq!(sentences("t", &reports), [rules]);

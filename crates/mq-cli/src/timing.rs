@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use mq_core::structures::Kind;
+use mq_core::structures::Choice;
 use mq_trace::{Floor, Replay, Trace, timed};
 
 /// From this time on a repetition is slow, and its structure gets fewer of them.
@@ -19,7 +19,7 @@ pub(crate) struct Timings {
     /// the machine, of which the structures had their own share.
     pub(crate) floor: Duration,
     /// The structures, in the order asked for.
-    pub(crate) structures: Vec<(Kind, Timing)>,
+    pub(crate) structures: Vec<(Choice, Timing)>,
 }
 
 /// The time of one structure.
@@ -62,14 +62,15 @@ pub(crate) fn ns_per_op(time: Duration, operations: usize) -> f64 {
 /// `progress` advances by 1 for each repetition or warm-up, left-out ones included.
 pub(crate) fn measure(
     trace: &Trace,
-    kinds: &[Kind],
+    choices: &[Choice],
     repetitions: usize,
     progress: &ProgressBar,
 ) -> Timings {
     let mut floor = Series::new(Box::new(Floor::new(trace)), repetitions, progress);
-    let mut series: Vec<(Kind, Series<'_>)> = kinds
+    let series = |choice: &Choice| Series::new(timed(trace, choice.clone()), repetitions, progress);
+    let mut series: Vec<(&Choice, Series<'_>)> = choices
         .iter()
-        .map(|&kind| (kind, Series::new(timed(trace, kind), repetitions, progress)))
+        .map(|choice| (choice, series(choice)))
         .collect();
     for _ in 0..repetitions {
         floor.repeat();
@@ -83,7 +84,7 @@ pub(crate) fn measure(
         floor: floor.shortest(),
         structures: series
             .into_iter()
-            .map(|(kind, series)| (kind, series.timing()))
+            .map(|(choice, series)| (choice.clone(), series.timing()))
             .collect(),
     }
 }
@@ -207,9 +208,9 @@ mod tests {
     #[test]
     fn nothing_takes_no_time() {
         let trace = Trace::from_lines("empty", &[]);
-        let timings = measure(&trace, &[Kind::List], 3, &ProgressBar::hidden());
-        let (kind, timing) = timings.structures[0];
-        assert_eq!((kind, timing.repetitions), (Kind::List, 3));
+        let timings = measure(&trace, &[Choice::default()], 3, &ProgressBar::hidden());
+        let (choice, timing) = &timings.structures[0];
+        assert_eq!((choice, timing.repetitions), (&Choice::default(), 3));
         assert!(timing.ns_per_op(trace.operations().len()).abs() < f64::EPSILON);
     }
 }

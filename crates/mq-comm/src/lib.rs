@@ -133,7 +133,7 @@ pub use error::Error;
 /// [`Error::Tag`].
 pub use mq_core::mpi::TagSelector;
 /// The structures that an engine may match with, for [`Options`].
-pub use mq_core::structures::Kind;
+pub use mq_core::structures::{Choice, Kind};
 pub use mq_core::{Rank, Source, Tag};
 pub use mq_shm::liveness::Gone;
 pub use mq_shm::wait::Patience;

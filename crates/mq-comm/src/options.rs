@@ -4,7 +4,7 @@ use core::fmt;
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
-use mq_core::structures::Kind;
+use mq_core::structures::{Choice, ChoiceError};
 use mq_shm::wait::Patience;
 use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 
@@ -12,7 +12,7 @@ use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 ///
 /// | field | variable | default | values |
 /// | --- | --- | --- | --- |
-/// | [`structure`](Self::structure) | `MQ_STRUCTURE` | `indexed` | that and the others that `mq structures` lists |
+/// | [`structure`](Self::structure) | `MQ_STRUCTURE` | `indexed` | that and the others that `mq structures` lists, with parameters: `bins:bins=64` |
 /// | [`policy`](Self::policy) | `MQ_POLICY` | `adaptive+shared` | `per-peer`, `adaptive+per-peer`, `adaptive+shared`, `shared` |
 /// | [`bypass`](Self::bypass) | `MQ_BYPASS` | 1 | 0, 1 |
 /// | [`eager_limit`](Self::eager_limit) | `MQ_EAGER_LIMIT` | 20416 | bytes, with K, M or G |
@@ -27,11 +27,11 @@ use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 /// | [`fastbox`](Self::fastbox) | `MQ_FASTBOX` | 1 | 0, 1 |
 /// | [`patience`](Self::patience) | `MQ_PATIENCE` | by processes and cores | looks before it yields and before it sleeps: `2,40` |
 /// | [`start_within`](Self::start_within) | `MQ_START_SECONDS` | 120 | seconds |
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// The structure of the matching engine.
-    pub structure: Kind,
+    /// The structure of the matching engine, and its parameters: a [`Kind`](crate::Kind)`.into()`, or a parsed text.
+    pub structure: Choice,
     /// Which buffers eager messages use.
     pub policy: Policy,
     /// Whether a receive with no unexpected match first polls the transport and takes its message directly,
@@ -108,7 +108,7 @@ impl fmt::Display for Ignored {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            structure: Kind::default(),
+            structure: Choice::default(),
             policy: Policy::default(),
             bypass: true,
             eager_limit: CELL_PAYLOAD,
@@ -162,8 +162,8 @@ impl Options {
             }
         };
         each("MQ_STRUCTURE", &mut |value| {
-            let names = || one_of(Kind::ALL.iter().map(|kind| kind.name()));
-            self.structure = parsed(value).ok_or_else(names)?;
+            let expected = |wrong: ChoiceError| wrong.expected();
+            self.structure = value.to_string_lossy().parse().map_err(expected)?;
             Ok(())
         });
         each("MQ_POLICY", &mut |value| {
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn every_variable_is_read() {
         let (options, ignored) = read(&[
-            ("MQ_STRUCTURE", "rbtree"),
+            ("MQ_STRUCTURE", "pnp:partner_threshold=9"),
             ("MQ_POLICY", "shared"),
             ("MQ_BYPASS", "0"),
             ("MQ_EAGER_LIMIT", "64K"),
@@ -331,7 +331,7 @@ mod tests {
         ]);
         assert_eq!(ignored, []);
         let expected = Options {
-            structure: Kind::RbTree,
+            structure: "pnp:partner_threshold=9".parse().expect("a structure"),
             policy: Policy::Shared,
             bypass: false,
             eager_limit: 64 << 10,

@@ -448,17 +448,17 @@ fn none_goes_that_is_longer_than_is_wanted_or_where_none_is_wanted() {
         assert!(into == content(1, BYTES));
         Ok(())
     };
-    let (default, rings) = (Options::default(), rings());
+    let default = Options::default;
     for (options, ahead) in [
         // The first ones are read.
-        (default, 0),
-        (rings, 1),
-        (rings.with(|o| o.ahead_limit = 0), 0),
-        (rings.with(|o| o.ahead_limit = BYTES - 1), 0),
-        (default.with(|o| o.single_copy_from = Some(0)), 0),
-        (default.with(|o| o.single_copy_from = Some(BYTES)), 0),
+        (default(), 0),
+        (rings(), 1),
+        (rings().with(|o| o.ahead_limit = 0), 0),
+        (rings().with(|o| o.ahead_limit = BYTES - 1), 0),
+        (default().with(|o| o.single_copy_from = Some(0)), 0),
+        (default().with(|o| o.single_copy_from = Some(BYTES)), 0),
         (
-            default.with(|o| {
+            default().with(|o| {
                 o.single_copy_from = Some(0);
                 o.single_copy = false;
             }),

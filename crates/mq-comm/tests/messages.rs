@@ -11,23 +11,23 @@ use mq_comm::{Error, Options, Source, TagSelector, World};
 
 /// Options under which messages take different ways.
 fn ways() -> Vec<(&'static str, Options)> {
-    let all = Options::default();
+    let all = Options::default;
     vec![
-        ("default", all),
-        ("ring", all.with(|o| o.single_copy = false)),
-        ("no bypass", all.with(|o| o.bypass = false)),
-        ("no fastbox", all.with(|o| o.fastbox = false)),
-        ("eager only", all.with(|o| o.eager_limit = usize::MAX)),
+        ("default", all()),
+        ("ring", all().with(|o| o.single_copy = false)),
+        ("no bypass", all().with(|o| o.bypass = false)),
+        ("no fastbox", all().with(|o| o.fastbox = false)),
+        ("eager only", all().with(|o| o.eager_limit = usize::MAX)),
         (
             "announced only",
-            all.with(|o| {
+            all().with(|o| {
                 o.eager_limit = 0;
                 o.single_copy_from = Some(0);
             }),
         ),
         (
             "ring only",
-            all.with(|o| {
+            all().with(|o| {
                 o.eager_limit = 0;
                 o.single_copy = false;
             }),

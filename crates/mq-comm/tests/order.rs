@@ -304,7 +304,7 @@ fn the_order_of_each_sender_is_kept() {
         runner
             .run(&all, |(size, steps, switches, limit)| {
                 let options = Options::default().with(|o| {
-                    o.structure = structure;
+                    o.structure = structure.into();
                     o.bypass = switches & 1 != 0;
                     o.fastbox = switches & 2 != 0;
                     o.single_copy = switches & 4 != 0;

@@ -18,19 +18,20 @@ enum Way {
 
 /// A large message is announced; the answer, that it was read or that it is to come another way, is
 /// refused when it should be sent.
-fn answers_are_sent_later(way: Way, options: Options) {
+fn answers_are_sent_later(way: Way, options: &Options) {
     const BYTES: usize = 700_000;
     let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
     let file = memory.file().try_clone_to_owned().unwrap();
+    let of_sender = options.clone();
     let sender = std::thread::spawn(move || {
-        let (world, _) = join(Mapped::open(file, "it").unwrap(), 0, &options);
+        let (world, _) = join(Mapped::open(file, "it").unwrap(), 0, &of_sender);
         let sending = world.isend(vec![5_u8; BYTES], 1, 1).unwrap();
         world.send(&[1_u8], 1, 2).unwrap();
         let (_, status) = sending.wait().unwrap();
         assert_eq!(status.bytes(), BYTES as u64);
         world.recv(&mut [0_u8], 1, 3).unwrap();
     });
-    let (world, hindrance) = join(memory, 1, &options);
+    let (world, hindrance) = join(memory, 1, options);
     // After the announcement.
     world.recv(&mut [0_u8], 0, 2).unwrap();
     let mut into = vec![0_u8; BYTES];
@@ -76,7 +77,7 @@ fn that_a_message_was_read_is_said_later() {
     for way in [Way::Blocking, Way::Request, Way::Matched, Way::Scope] {
         answers_are_sent_later(
             way,
-            Options::default().with(|o| o.single_copy_from = Some(1)),
+            &Options::default().with(|o| o.single_copy_from = Some(1)),
         );
     }
 }
@@ -85,6 +86,6 @@ fn that_a_message_was_read_is_said_later() {
 fn the_way_of_a_message_is_asked_for_later() {
     let _dog = watchdog("the_way_of_a_message_is_asked_for_later");
     for way in [Way::Blocking, Way::Request, Way::Matched, Way::Scope] {
-        answers_are_sent_later(way, Options::default().with(|o| o.single_copy = false));
+        answers_are_sent_later(way, &Options::default().with(|o| o.single_copy = false));
     }
 }

@@ -146,7 +146,7 @@
 // The budget of bytes does not cover the message; it was not queued.
 #define MQ_ERR_BYTE_BUDGET -8
 
-// There is no structure of that name.
+// There is no structure of that name, or it has no such parameter, or the parameter cannot have that value.
 #define MQ_ERR_STRUCTURE -9
 
 // An argument has an invalid value.
@@ -239,7 +239,8 @@ typedef void (*mq_high_water_fn)(void *user,
 
 // Options for making an engine. Zeroed, they ask for the defaults. Strings are copied.
 typedef struct mq_engine_options {
-  // The name of the structure, or null for the default.
+  // The name of the structure, with parameters if any (`bins:bins=64`; `mq structures` lists them), or null for
+  // the default.
   const char *structure;
   // The most unexpected messages; 0 for no limit.
   uint64_t max_unexpected;
@@ -282,7 +283,8 @@ typedef struct mq_context_options {
   // `UINT32_MAX`, leaves the context's size and rank out of the trace. Use that for an intercommunicator,
   // where `size` is the remote group's and the rank is in the local group.
   uint32_t rank;
-  // The name of a structure for this context only, or null for the engine's.
+  // The name of a structure for this context only, or null for the engine's. Its parameters are those of the
+  // engine, and none can be named here.
   const char *structure;
   // Must be 0: for options of later versions.
   uint64_t reserved[2];
@@ -412,7 +414,7 @@ typedef struct mq_session_options {
   uint32_t size;
   // A folder in which to record a trace, or null.
   const char *trace;
-  // The name of the structure for engines that name none, or null for the default.
+  // The name of the structure, with parameters if any, for engines that name none, or null for the default.
   const char *structure;
   // Nonzero: print a table of statistics when the session is closed.
   uint32_t statistics;

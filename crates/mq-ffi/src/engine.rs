@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
-use mq_core::structures::Kind;
+use mq_core::structures::Choice;
 use mq_core::{Budget, ContextOptions, Engine, EngineOptions, HighWater};
 
 use crate::allocator;
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn mq_engine_new(
 /// What the options ask for, checked.
 #[derive(Default)]
 struct Plan {
-    kind: Kind,
+    structure: Choice,
     budget: Budget<Message>,
     high_water: Option<(HighWater, Listener)>,
     limited: bool,
@@ -130,7 +130,8 @@ impl Plan {
         let session = unsafe { session_of(options.session) }?;
         // SAFETY: as required of the caller.
         let named = unsafe { read_structure(options.structure) }?;
-        let kind = named.or_else(|| session.as_ref().and_then(|s| s.settings.structure));
+        let asked = || session.as_ref().and_then(|s| s.settings.structure.clone());
+        let structure = named.or_else(asked).unwrap_or_default();
         let high_water = high_water(options)?;
         let limited = high_water.is_some()
             || options.max_unexpected > 0
@@ -139,12 +140,11 @@ impl Plan {
             || options.max_unexpected_bytes_per_source > 0;
         let session = session.filter(|session| session.settings.watches());
         let watched = session.is_some() || flags & MQ_STATISTICS != 0;
-        let kind = kind.unwrap_or_default();
         if let Some(session) = &session {
-            session.tally.uses(kind);
+            session.tally.uses(structure.kind());
         }
         Ok(Self {
-            kind,
+            structure,
             budget: budget(options),
             high_water,
             limited,
@@ -158,7 +158,7 @@ impl Plan {
     fn make(self, first_sequence: u64, in_callback: InCallback<'static>) -> Matching {
         let mut options = EngineOptions::new()
             .first_sequence(first_sequence)
-            .kind(self.kind)
+            .choice(&self.structure)
             .budget(self.budget);
         if let Some((marks, listener)) = self.high_water {
             options = options.high_water(marks, move |used| {
@@ -173,14 +173,14 @@ impl Plan {
 
 /// # Safety
 /// `name` is null or a C string.
-pub(crate) unsafe fn read_structure(name: *const c_char) -> Result<Option<Kind>, c_int> {
+pub(crate) unsafe fn read_structure(name: *const c_char) -> Result<Option<Choice>, c_int> {
     if name.is_null() {
         return Ok(None);
     }
     // SAFETY: not null, and a C string as required of the caller.
     let name = unsafe { CStr::from_ptr(name) };
-    let kind = name.to_str().ok().and_then(|name| name.parse().ok());
-    kind.map(Some).ok_or(MQ_ERR_STRUCTURE)
+    let choice = name.to_str().ok().and_then(|name| name.parse().ok());
+    choice.map(Some).ok_or(MQ_ERR_STRUCTURE)
 }
 
 /// Frees an engine. Entries still queued are dropped; their cookies remain the caller's. Null is allowed.
@@ -215,8 +215,12 @@ pub unsafe extern "C" fn mq_context_create(
         let options = unsafe { options.as_ref() };
         let mut made = terms(options)?;
         // SAFETY: as required of the caller.
-        if let Some(kind) = unsafe { read_structure(structure(options)) }? {
-            made = made.kind(kind);
+        if let Some(choice) = unsafe { read_structure(structure(options)) }? {
+            // Parameters are the engine's: contexts may share one object.
+            if choice != choice.kind().into() {
+                return Err(MQ_ERR_STRUCTURE);
+            }
+            made = made.kind(choice.kind());
         }
         let group = group(options);
         let engine = entered.matching.engine_mut();
@@ -357,6 +361,7 @@ pub unsafe extern "C" fn mq_context_free(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mq_core::structures::Kind;
 
     #[test]
     fn the_header_says_the_version_of_the_library() {

@@ -27,7 +27,7 @@ pub const MQ_ERR_ANY_TAG: c_int = -6;
 pub const MQ_ERR_ENTRY_BUDGET: c_int = -7;
 /// The budget of bytes does not cover the message; it was not queued.
 pub const MQ_ERR_BYTE_BUDGET: c_int = -8;
-/// There is no structure of that name.
+/// There is no structure of that name, or it has no such parameter, or the parameter cannot have that value.
 pub const MQ_ERR_STRUCTURE: c_int = -9;
 /// An argument has an invalid value.
 pub const MQ_ERR_ARGUMENT: c_int = -10;
@@ -67,7 +67,7 @@ fn text(status: c_int) -> Option<&'static CStr> {
         MQ_ERR_BYTE_BUDGET => {
             c"the budget of bytes in unexpected messages does not cover this one; keep it and retry"
         }
-        MQ_ERR_STRUCTURE => c"there is no structure with that name; see mq_structure_name",
+        MQ_ERR_STRUCTURE => c"there is no structure with that name (see mq_structure_name), or not with those parameters",
         MQ_ERR_ARGUMENT => {
             c"an argument has an invalid value: an unknown flag or promise, a nonzero reserved word, \
               a traffic class that is unknown or not valid in this call, MQ_ANY_TAG in a message or \

@@ -94,7 +94,8 @@ pub type mq_high_water_fn =
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_engine_options {
-    /// The name of the structure, or null for the default.
+    /// The name of the structure, with parameters if any (`bins:bins=64`; `mq structures` lists them), or null for
+    /// the default.
     pub structure: *const c_char,
     /// The most unexpected messages; 0 for no limit.
     pub max_unexpected: u64,
@@ -147,7 +148,8 @@ pub struct mq_context_options {
     /// `UINT32_MAX`, leaves the context's size and rank out of the trace. Use that for an intercommunicator,
     /// where `size` is the remote group's and the rank is in the local group.
     pub rank: u32,
-    /// The name of a structure for this context only, or null for the engine's.
+    /// The name of a structure for this context only, or null for the engine's. Its parameters are those of the
+    /// engine, and none can be named here.
     pub structure: *const c_char,
     /// Must be 0: for options of later versions.
     pub reserved: [u64; 2],

@@ -232,13 +232,13 @@ fn wrong_arguments_are_named_and_change_nothing() {
             mq_context_create(queues.0, 1, null()),
             MQ_ERR_CONTEXT_EXISTS
         );
-        let unknown = options(Some(c"5d"), 0, 0);
-        let mut engine = null_mut();
-        assert_eq!(
-            mq_engine_new(&raw const unknown, &raw mut engine),
-            MQ_ERR_STRUCTURE
-        );
-        assert!(engine.is_null());
+        for wrong in [c"5d", c"bins:bin=4", c"bins:bins=0", c"list:"] {
+            let unknown = options(Some(wrong), 0, 0);
+            let mut engine = null_mut();
+            let made = mq_engine_new(&raw const unknown, &raw mut engine);
+            assert_eq!(made, MQ_ERR_STRUCTURE, "{wrong:?}");
+            assert!(engine.is_null());
+        }
         let (mut posted, mut unexpected) = (9, 9);
         mq_lengths(queues.0, &raw mut posted, &raw mut unexpected);
         assert_eq!((posted, unexpected), (0, 0));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mq_core::mpi::MpiPattern;
-use mq_core::structures::{Kind, KindVisitor};
+use mq_core::structures::{Choice, Kind, KindVisitor};
 use mq_core::{
     Arrive, Engine, EngineOptions, Footprint, Handle, MatchQueues, Pattern, Post, Tuning, Visits,
 };
@@ -74,36 +74,39 @@ fn mean(sum: u64, count: u64) -> f64 {
     }
 }
 
-/// Replays a trace through a structure, with the papers' parameters, and compares every pairing
-/// with the recorded one.
-pub fn check(trace: &Trace, kind: Kind) -> Report {
-    check_with(trace, kind, &tuning_for(trace, kind), &mut |_| ())
+/// Replays a trace through a structure, and compares every pairing with the recorded one.
+///
+/// The structure is a [`Kind`], with the papers' parameters, or a [`Choice`] of both. For `clusters`
+/// without a profile it is the trace's own.
+pub fn check(trace: &Trace, structure: impl Into<Choice>) -> Report {
+    check_with(trace, structure, &mut |_| ())
 }
 
-/// The papers' parameters, and for `clusters` the trace's own profile.
-pub(crate) fn tuning_for(trace: &Trace, kind: Kind) -> Tuning {
-    let mut tuning = Tuning::default();
-    if kind == Kind::Clusters {
-        tuning.clusters = Some(Arc::new(trace.clusters()));
-    }
-    tuning
-}
-
-/// [`check()`] with parameters, showing the queues after every operation.
+/// [`check()`], showing the queues after every operation.
 pub fn check_with(
     trace: &Trace,
-    kind: Kind,
-    tuning: &Tuning,
+    structure: impl Into<Choice>,
     observer: &mut dyn FnMut(Sample),
 ) -> Report {
-    kind.accept(Checker {
+    let choice = structure.into();
+    let tuning = &tuning_for(trace, &choice);
+    choice.kind().accept(Checker {
         trace,
         tuning,
         observer,
     })
 }
 
-/// [`check_with`] for queues named by their type: a structure of your own, for instance.
+/// The chosen parameters, and for `clusters` without a profile the trace's own.
+pub(crate) fn tuning_for(trace: &Trace, choice: &Choice) -> Tuning {
+    let mut tuning = choice.tuning().clone();
+    if choice.kind() == Kind::Clusters && tuning.clusters.is_none() {
+        tuning.clusters = Some(Arc::new(trace.clusters()));
+    }
+    tuning
+}
+
+/// [`check_with`] with parameters for queues named by their type: a structure of your own, for instance.
 pub fn check_queues<Q>(trace: &Trace, tuning: &Tuning, observer: &mut dyn FnMut(Sample)) -> Report
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint,

@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 use mq_core::mpi::MpiPattern;
-use mq_core::structures::{Kind, KindVisitor};
-use mq_core::{Arrive, Engine, EngineOptions, Footprint, Handle, MatchQueues, Post};
+use mq_core::structures::{Choice, KindVisitor};
+use mq_core::{Arrive, Engine, EngineOptions, Footprint, Handle, MatchQueues, Post, Tuning};
 
 use crate::check::tuning_for;
 use crate::trace::{Operation, Trace};
@@ -33,14 +33,16 @@ pub struct Timed<'a, Q: MatchQueues> {
     handles: Vec<Option<Handle>>,
 }
 
-/// Timed replays of `trace` through the structure `kind`, with the papers' parameters.
-pub fn timed<'a>(trace: &'a Trace, kind: Kind) -> Box<dyn Replay + 'a> {
-    kind.accept(Maker { trace, kind })
+/// Timed replays of `trace` through a structure, chosen as for [`check()`](crate::check()).
+pub fn timed<'a>(trace: &'a Trace, structure: impl Into<Choice>) -> Box<dyn Replay + 'a> {
+    let choice = structure.into();
+    let tuning = tuning_for(trace, &choice);
+    choice.kind().accept(Maker { trace, tuning })
 }
 
 struct Maker<'a> {
     trace: &'a Trace,
-    kind: Kind,
+    tuning: Tuning,
 }
 
 impl<'a> KindVisitor<MpiPattern, Payload, Payload> for Maker<'a> {
@@ -52,7 +54,7 @@ impl<'a> KindVisitor<MpiPattern, Payload, Payload> for Maker<'a> {
             + Footprint
             + 'static,
     {
-        let options = EngineOptions::new().tuning(tuning_for(self.trace, self.kind));
+        let options = EngineOptions::new().tuning(self.tuning);
         Box::new(Timed::<Q>::new(self.trace, options))
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Costs {
 /// The cost of one structure; the loop floor is subtracted from times.
 #[derive(Serialize, Clone)]
 pub(super) struct Cost {
-    pub(super) structure: &'static str,
+    pub(super) structure: String,
     pub(super) ns_per_op: f64,
     /// Its time divided by that of `list`; none if that is 0.
     pub(super) x_list: Option<f64>,
@@ -33,7 +33,7 @@ impl Costs {
     pub(super) fn of(replayed: &Replayed) -> Self {
         let operations = replayed.operations;
         let cost = |row: &Row| Cost {
-            structure: row.structure,
+            structure: row.structure.clone(),
             ns_per_op: row.ns_per_op,
             x_list: None,
             total_ns: row.ns_per_op * operations as f64,
@@ -111,7 +111,7 @@ impl Costs {
     pub(super) fn measured(costs: &[(Kind, f64)]) -> Self {
         let operations = 10_000;
         let cost = |&(kind, ns_per_op): &(Kind, f64)| Cost {
-            structure: kind.name(),
+            structure: kind.name().into(),
             ns_per_op,
             x_list: None,
             total_ns: ns_per_op * operations as f64,
@@ -142,7 +142,14 @@ mod tests {
         let rows: Vec<_> = together
             .structures
             .iter()
-            .map(|cost| (cost.structure, cost.ns_per_op, cost.x_list, cost.peak_bytes))
+            .map(|cost| {
+                (
+                    &*cost.structure,
+                    cost.ns_per_op,
+                    cost.x_list,
+                    cost.peak_bytes,
+                )
+            })
             .collect();
         let expected = [
             ("indexed", 10.0, Some(0.2), 0),

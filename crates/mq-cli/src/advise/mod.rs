@@ -6,7 +6,7 @@ mod own;
 mod table;
 mod verdict;
 
-use mq_core::structures::Kind;
+use mq_core::structures::{Choice, Kind};
 use mq_trace::Trace;
 use serde::Serialize;
 
@@ -51,7 +51,7 @@ struct Output {
 /// Advises on the traces; returns whether all pairings were reproduced.
 pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     let (traces, mut left_out) = input::traces(&options.traces)?;
-    let kinds = kinds(replay::structures(&options.timed, &traces)?, &traces);
+    let choices = choices(replay::structures(&options.timed, &traces)?, &traces);
     let own = own::of_all(&traces);
     let paths: Vec<&str> = traces.iter().map(|good| &*good.facts.name).collect();
     let labels = trace_names::labels(&paths);
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
         let Some(trace) = left_out.read(good)? else {
             continue;
         };
-        let (replayed, same) = replay::replay(&trace, &kinds, repetitions);
+        let (replayed, same) = replay::replay(&trace, &choices, repetitions);
         reproduced &= same;
         let advice = Advice::on(&trace, &replayed, label);
         if options.format == Format::Table && !options.summary {
@@ -103,14 +103,15 @@ fn told(printed: Result<(), Error>) -> Result<bool, Error> {
 
 /// The requested structures, the two that every verdict compares with, and those of the libraries that
 /// wrote the traces, unless a trace is too large for one.
-fn kinds(mut asked: Vec<Kind>, traces: &[Good]) -> Vec<Kind> {
+fn choices(mut asked: Vec<Choice>, traces: &[Good]) -> Vec<Choice> {
     let own = traces
         .iter()
         .filter_map(|good| own::structure(&good.facts.header))
         .filter(|&own| replay::fits(own, traces));
     for kind in [Kind::List, Kind::default()].into_iter().chain(own) {
-        if !asked.contains(&kind) {
-            asked.push(kind);
+        let choice = Choice::from(kind);
+        if !asked.contains(&choice) {
+            asked.push(choice);
         }
     }
     asked

@@ -49,7 +49,7 @@ fn verdict(sentences: &str) -> String {
 
 fn cells(cost: &Cost) -> Vec<String> {
     vec![
-        cost.structure.into(),
+        cost.structure.clone(),
         decimal(cost.ns_per_op),
         cost.x_list.map_or_else(|| "-".into(), table::ratio_text),
         report::time(cost.total_ns),

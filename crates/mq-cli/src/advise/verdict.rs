@@ -26,7 +26,7 @@ const MANY: f64 = 10_000.0;
 /// Which structure to use. The fields are keys of the JSON output.
 #[derive(Serialize)]
 pub(super) struct Verdict {
-    pub(super) recommended: &'static str,
+    pub(super) recommended: String,
     pub(super) default: &'static str,
     /// The structure of the library that wrote the trace, if it is known and not `list`.
     pub(super) own: Option<&'static str>,
@@ -43,7 +43,7 @@ impl Verdict {
     pub(super) fn on(costs: &Costs, evidence: &Evidence, place: &str, own: Option<Kind>) -> Self {
         let default = Kind::default().name();
         let stay = |reason: String| Self {
-            recommended: default,
+            recommended: default.into(),
             default,
             own: own.map(Kind::name),
             noise: None,
@@ -79,7 +79,7 @@ impl Verdict {
         let verdict =
             before.unwrap_or_default() + &verdict + contest.out_of_reach(recommended, costs);
         Self {
-            recommended: recommended.structure,
+            recommended: recommended.structure.clone(),
             default,
             own: own.map(Kind::name),
             noise: Some(contest.noise),
@@ -126,8 +126,8 @@ impl<'a> Contest<'a> {
     /// The measured costs, which have too few repetitions to tell gains from noise.
     fn too_seldom(&self, place: &str) -> String {
         let mut costs = vec![self.list, self.default];
-        let cheapest = self.cheapest.structure;
-        if costs.iter().all(|cost| cost.structure != cheapest) {
+        let cheapest = &self.cheapest.structure;
+        if costs.iter().all(|cost| cost.structure != *cheapest) {
             costs.push(self.cheapest);
         }
         // A slow structure gets few repetitions whatever was requested.
@@ -227,8 +227,8 @@ impl<'a> Contest<'a> {
             "{why}: what any structure gains over list on {place} is less than noise ({}); ",
             share(self.noise)
         );
-        let default = self.default.structure;
-        if winner.structure != default {
+        let default = &self.default.structure;
+        if winner.structure != *default {
             let more = self.default.ns_per_op / self.list.ns_per_op - 1.0;
             text += &format!(
                 "{default}, the default, takes {} more: {} serves it best.",
@@ -250,8 +250,8 @@ impl<'a> Contest<'a> {
 
 /// The change for a user of the library's own structure.
 fn against_own(winner: &Cost, own: &Cost) -> String {
-    let name = own.structure;
-    if winner.structure == name {
+    let name = &own.structure;
+    if winner.structure == *name {
         return format!("{name} is Open MPI's own structure: nothing needs to change. ");
     }
     let Some((own_spread, spread)) = own.spread_ns_per_op.zip(winner.spread_ns_per_op) else {

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use mq_core::structures::Kind;
+use mq_core::structures::Choice;
 
-use super::{Format, named};
+use super::Format;
 
 /// Options of `mq record`.
 #[derive(Args, Debug)]
@@ -40,9 +40,9 @@ pub(crate) struct RecordOptions {
     /// Directory for the traces; created if it does not exist
     #[arg(short, long, value_name = "DIR", default_value = "mq-traces")]
     pub(crate) output: PathBuf,
-    /// Structure that the library matches with [default: the library's]
-    #[arg(short, long, value_name = "NAME", value_parser = named(Kind::ALL, Kind::name))]
-    pub(crate) structure: Option<Kind>,
+    /// Structure that the library matches with, with parameters as in bins:bins=64 [default: the library's]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) structure: Option<Choice>,
     /// Add to a directory that already has traces, replacing those of the same name
     #[arg(long)]
     pub(crate) force: bool,

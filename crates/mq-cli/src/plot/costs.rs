@@ -1,6 +1,6 @@
 //! The cost of an operation in each structure, as bars: a panel for each trace.
 
-use mq_core::structures::Kind;
+use mq_core::structures::{Choice, Kind};
 use plotters::coord::combinators::{IntoLogRange, LogCoord};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -59,7 +59,7 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
         .into_iter()
         .filter(|&(_, shown)| {
             let mut rows = results.iter().flat_map(|result| &result.rows);
-            rows.any(|row| color(row.structure) == shown)
+            rows.any(|row| color(&row.structure) == shown)
         })
         .collect();
     let title = "Cost of a match operation (ns, median, loop floor subtracted)";
@@ -130,10 +130,10 @@ fn draw_bars(root: &Area<'_>, chart: &mut Chart<'_, '_>, result: &Replayed) -> R
         let middle = (result.rows.len() - i) as f64 - 0.5;
         let end = row.ns_per_op.max(low);
         let bar = [(low, middle - 0.34), (end, middle + 0.34)];
-        let bar = Rectangle::new(bar, color(row.structure).filled());
+        let bar = Rectangle::new(bar, color(&row.structure).filled());
         chart.draw_series([bar]).map_err(failed)?;
         let (x, y) = chart.backend_coord(&(low, middle));
-        text(root, row.structure, (x - 8, y), TEXT, HPos::Right)?;
+        text(root, &row.structure, (x - 8, y), TEXT, HPos::Right)?;
         let (x, y) = chart.backend_coord(&(end, middle));
         text(root, &decimal(row.ns_per_op), (x + 6, y), TEXT, HPos::Left)?;
     }
@@ -141,9 +141,9 @@ fn draw_bars(root: &Area<'_>, chart: &mut Chart<'_, '_>, result: &Replayed) -> R
 }
 
 fn color(structure: &str) -> RGBColor {
-    match structure.parse() {
-        Ok(Kind::List) => BASELINE,
-        Ok(kind) if kind == Kind::default() => DEFAULT,
+    match structure.parse::<Choice>() {
+        Ok(choice) if choice.kind() == Kind::List => BASELINE,
+        Ok(choice) if choice.kind() == Kind::default() => DEFAULT,
         _ => PUBLISHED,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mq_core::structures::Kind;
+use mq_core::structures::{Choice, Kind};
 use mq_trace::{Report, Trace, TraceError, TraceWriter, check};
 use serde::Serialize;
 
@@ -109,9 +109,9 @@ fn one(raw: &Path, output: &Path) -> Result<Collected, Error> {
 }
 
 /// The contents of a trace, and what each judge says of it.
-fn counts(written: &Written) -> Result<(Counts, [(Kind, Report); 2]), TraceError> {
+fn counts(written: &Written) -> Result<(Counts, [(Choice, Report); 2]), TraceError> {
     let trace = Trace::read(written.reader()?)?;
-    let reports = JUDGES.map(|judge| (judge, check(&trace, judge)));
+    let reports = JUDGES.map(|judge| (judge.into(), check(&trace, judge)));
     let traffic = Traffic::of(&trace);
     let [(_, report), _] = &reports;
     let counts = Counts {

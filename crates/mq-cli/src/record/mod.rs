@@ -69,8 +69,8 @@ fn command(
     let mut command = Command::new(program);
     command.args(&options.command[1..]);
     command.env(TRACE, scratch.absolute()?);
-    if let Some(structure) = options.structure {
-        command.env(STRUCTURE, structure.name());
+    if let Some(structure) = &options.structure {
+        command.env(STRUCTURE, structure.to_string());
     }
     if let Some(prefix) = prefix {
         command.envs(prefix.environment()?);

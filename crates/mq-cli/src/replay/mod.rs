@@ -2,7 +2,7 @@
 
 pub(crate) mod table;
 
-use mq_core::structures::Kind;
+use mq_core::structures::{Choice, Kind};
 use mq_trace::{Report, Trace, check};
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ const MAX_ARRAY_RANKS: u64 = 1 << 27;
 pub(crate) struct Row {
     trace: String,
     /// The structure's name.
-    pub(crate) structure: &'static str,
+    pub(crate) structure: String,
     operations: usize,
     communicators: usize,
     /// Operations whose outcome differs from the recorded one.
@@ -137,14 +137,14 @@ impl Printer {
 
 /// The requested structures. If `array` would use up the memory, it is refused, or, if it was not
 /// requested by name, left out with a message.
-pub(crate) fn structures(timed: &Timed, traces: &[Good]) -> Result<Vec<Kind>, Error> {
-    let mut kinds = timed.structures();
+pub(crate) fn structures(timed: &Timed, traces: &[Good]) -> Result<Vec<Choice>, Error> {
+    let mut choices = timed.structures();
     let mut facts = traces.iter().map(|good| &good.facts);
     let Some(facts) = facts
         .find(|facts| has_too_many_ranks(facts))
-        .filter(|_| kinds.contains(&Kind::Array))
+        .filter(|_| choices.contains(&Kind::Array.into()))
     else {
-        return Ok(kinds);
+        return Ok(choices);
     };
     let reason = format!(
         "{}: `array` would keep 16 bytes for each of {} ranks",
@@ -156,8 +156,8 @@ pub(crate) fn structures(timed: &Timed, traces: &[Good]) -> Result<Vec<Kind>, Er
         return Err(Error::Usage(refusal));
     }
     say(&format!("{reason} and is left out"));
-    kinds.retain(|&kind| kind != Kind::Array);
-    Ok(kinds)
+    choices.retain(|choice| choice.kind() != Kind::Array);
+    Ok(choices)
 }
 
 /// Whether a structure can hold every trace.
@@ -171,23 +171,24 @@ const fn has_too_many_ranks(facts: &Facts) -> bool {
 }
 
 /// Checks and times one trace; the second value says whether all pairings were reproduced.
-pub(crate) fn replay(trace: &Trace, kinds: &[Kind], repetitions: usize) -> (Replayed, bool) {
-    let mut timed_kinds = kinds.to_vec();
-    if !kinds.contains(&Kind::List) {
-        timed_kinds.push(Kind::List);
+pub(crate) fn replay(trace: &Trace, choices: &[Choice], repetitions: usize) -> (Replayed, bool) {
+    let mut to_time = choices.to_vec();
+    let list = Choice::from(Kind::List);
+    if !choices.contains(&list) {
+        to_time.push(list);
     }
-    let steps = kinds.len() + (timed_kinds.len() + 1) * (repetitions + 1);
+    let steps = choices.len() + (to_time.len() + 1) * (repetitions + 1);
     let bar = progress::bar(steps as u64, &trace_names::label(trace.name()));
 
-    let reports: Vec<(Kind, Report)> = kinds
+    let reports: Vec<(Choice, Report)> = choices
         .iter()
-        .map(|&kind| {
-            let checked = (kind, check(trace, kind));
+        .map(|choice| {
+            let checked = (choice.clone(), check(trace, choice.clone()));
             bar.inc(1);
             checked
         })
         .collect();
-    let timings = measure(trace, &timed_kinds, repetitions, &bar);
+    let timings = measure(trace, &to_time, repetitions, &bar);
     drop(bar);
     let differ = mismatches::sentences(trace.name(), &reports);
     differ.iter().for_each(|sentence| say(sentence));
@@ -199,21 +200,21 @@ pub(crate) fn replay(trace: &Trace, kinds: &[Kind], repetitions: usize) -> (Repl
 
 impl Replayed {
     /// Combines the results of checking and timing; both begin with the same structures.
-    fn new(trace: &Trace, reports: &[(Kind, Report)], timings: &Timings) -> Self {
+    fn new(trace: &Trace, reports: &[(Choice, Report)], timings: &Timings) -> Self {
         let operations = trace.operations().len();
         let floor = ns_per_op(timings.floor, operations);
         let net = |timing: &Timing| (timing.ns_per_op(operations) - floor).max(0.0);
         let mut timed = timings.structures.iter();
-        let list = timed.find(|(kind, _)| *kind == Kind::List);
+        let list = timed.find(|(choice, _)| choice.kind() == Kind::List);
         let list = list.map_or(0.0, |(_, timing)| net(timing));
         let rows = reports.iter().zip(&timings.structures);
-        let rows = rows.map(|((kind, report), (_, timing))| Row {
+        let rows = rows.map(|((choice, report), (_, timing))| Row {
             ns_per_op: net(timing),
             x_list: (list > 0.0).then(|| net(timing) / list),
             floor_ns_per_op: floor,
             repetitions: timing.repetitions,
             spread_ns_per_op: timing.spread_ns_per_op(operations),
-            ..Row::of(trace, *kind, report)
+            ..Row::of(trace, choice, report)
         });
         Self {
             trace: trace.name().into(),
@@ -228,10 +229,10 @@ impl Replayed {
 
 impl Row {
     /// A row without times.
-    fn of(trace: &Trace, kind: Kind, report: &Report) -> Self {
+    fn of(trace: &Trace, choice: &Choice, report: &Report) -> Self {
         Self {
             trace: trace.name().into(),
-            structure: kind.name(),
+            structure: choice.to_string(),
             operations: report.operations,
             communicators: trace.communicators().len(),
             mismatches: report.mismatches,

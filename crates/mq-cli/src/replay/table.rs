@@ -45,7 +45,7 @@ pub(crate) fn slow(result: &Replayed, wanted: usize) -> String {
     for row in result.rows.iter().filter(|row| row.repetitions < wanted) {
         text += &format!(
             "{} is slow here and was timed over only {}\n",
-            row.structure,
+            &*row.structure,
             counted(row.repetitions, "repetition")
         );
     }
@@ -80,7 +80,7 @@ fn cells(row: &Row, list_ns_per_op: f64) -> Vec<String> {
         "-".into()
     };
     vec![
-        row.structure.into(),
+        row.structure.clone(),
         decimal(row.ns_per_op),
         ratio,
         decimal(row.posted_searches.mean),

@@ -8,7 +8,6 @@ mod traffic;
 
 use std::collections::BTreeMap;
 
-use mq_core::Tuning;
 use mq_core::structures::Kind;
 use mq_trace::{Operation, Sample, Trace, check_with};
 use serde::Serialize;
@@ -115,7 +114,7 @@ pub(crate) fn describe(trace: &Trace) -> (Summary, Lengths) {
             bar.set_position(sample.operation as u64);
         }
     };
-    let report = check_with(trace, Kind::List, &Tuning::default(), &mut observe);
+    let report = check_with(trace, Kind::List, &mut observe);
     let summary = Summary {
         trace: trace.name().into(),
         header: trace.header().fields().iter().cloned().collect(),

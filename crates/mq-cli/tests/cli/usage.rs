@@ -211,6 +211,17 @@ fn structures_are_listed_with_the_default_marked() {
     let defaults: Vec<_> = objects.iter().filter(|o| o["default"] == true).collect();
     assert_eq!(defaults.len(), 1);
     assert_eq!(defaults[0]["name"], Kind::default().name());
+    for (kind, object) in Kind::ALL.iter().zip(&objects) {
+        let parameters = object["parameters"].as_array().expect("an array");
+        assert_eq!(parameters.len(), kind.parameters().count(), "{kind}");
+        for (known, parameter) in kind.parameters().zip(parameters) {
+            assert_eq!(parameter["name"], known.name());
+            assert!(run.stdout.contains(&format!(" {} ", known.name())));
+            assert!(run.stdout.contains(known.meaning()));
+        }
+    }
+    let adaptive = objects.iter().find(|o| o["name"] == "adaptive");
+    assert_eq!(adaptive.expect("listed")["parameters"][0]["default"], "256");
 }
 
 #[cfg(unix)]

@@ -249,7 +249,7 @@ pub(crate) enum Follow {
 impl<T: Transport> Core<T> {
     pub(crate) fn new(transport: T, options: &Options) -> Self {
         let processes = transport.processes();
-        let engine = Engine::with_options(EngineOptions::new().kind(options.structure));
+        let engine = Engine::with_options(EngineOptions::new().choice(&options.structure));
         let longest_ahead = ahead::longest_wanted(options);
         let mut state = State {
             me: transport.me(),

@@ -64,7 +64,7 @@ impl World {
                 memory: Some(Mapped::open(file, "the segment of a world of threads")?),
                 pid: std::process::id(),
                 rank,
-                options: *options,
+                options: options.clone(),
             })
         };
         (0..size).map(seat).collect()

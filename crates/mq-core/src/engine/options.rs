@@ -5,7 +5,7 @@ use core::fmt;
 use super::budget::{Budget, HighWater, Used};
 use super::ledger::HighWaterCall;
 use crate::config::Tuning;
-use crate::structures::Kind;
+use crate::structures::{Choice, Kind};
 
 /// What an engine is created with.
 pub struct EngineOptions<M> {
@@ -35,6 +35,13 @@ impl<M> EngineOptions<M> {
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kind = kind;
         self
+    }
+
+    /// The structure and the parameters that a user has chosen: [`kind`](Self::kind) and
+    /// [`tuning`](Self::tuning) together.
+    #[must_use]
+    pub fn choice(self, choice: &Choice) -> Self {
+        self.kind(choice.kind()).tuning(choice.tuning().clone())
     }
 
     /// Parameters of the structures.

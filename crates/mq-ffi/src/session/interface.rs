@@ -54,7 +54,7 @@ pub struct mq_session_options {
     pub size: u32,
     /// A folder in which to record a trace, or null.
     pub trace: *const c_char,
-    /// The name of the structure for engines that name none, or null for the default.
+    /// The name of the structure, with parameters if any, for engines that name none, or null for the default.
     pub structure: *const c_char,
     /// Nonzero: print a table of statistics when the session is closed.
     pub statistics: u32,

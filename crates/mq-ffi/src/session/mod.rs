@@ -45,8 +45,8 @@ impl Session {
             if size > 0 {
                 header = header.with("ranks", size);
             }
-            if let Some(kind) = settings.structure {
-                header = header.with("structure", kind.name());
+            if let Some(structure) = &settings.structure {
+                header = header.with("structure", structure);
             }
             let safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
             let name = format!("{library}-r{rank}").replace(|c| !safe(c), "_");

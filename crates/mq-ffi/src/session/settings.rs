@@ -3,13 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use mq_core::structures::Kind;
+use mq_core::structures::{Choice, ChoiceError, Kind};
 
 /// What a session is to do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Settings {
     /// `MQ_STRUCTURE`.
-    pub(crate) structure: Option<Kind>,
+    pub(crate) structure: Option<Choice>,
     /// `MQ_TRACE`.
     pub(crate) trace: Option<PathBuf>,
     /// Whether that folder is the library's own option, which no variable has replaced.
@@ -55,8 +55,8 @@ impl Settings {
             }
         };
         each("MQ_STRUCTURE", &mut |value| {
-            let known = value.to_str().and_then(|name| name.parse().ok());
-            self.structure = Some(known.ok_or_else(structures)?);
+            let expected = |wrong: ChoiceError| format!("expected {}", wrong.expected());
+            self.structure = Some(value.to_string_lossy().parse().map_err(expected)?);
             Ok(())
         });
         each("MQ_TRACE", &mut |value| {
@@ -83,7 +83,7 @@ impl Settings {
             self.bytes = Some(amount(value)?);
             Ok(())
         });
-        if self.structure == Some(Kind::Clusters) {
+        if self.structure.as_ref().map(Choice::kind) == Some(Kind::Clusters) {
             complaints.push(NO_PROFILE.into());
         }
         complaints
@@ -96,11 +96,6 @@ const NO_PROFILE: &str = "the structure clusters is a single list here: its grou
 
 const NO_BYTES: &str =
     "the queues of this library do not know message lengths; MQ_BUDGET_ENTRIES counts messages";
-
-fn structures() -> String {
-    let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-    format!("expected one of {}", names.join(", "))
-}
 
 /// A number above 0, with K, M or G for powers of 1,024.
 fn amount(value: &OsStr) -> Result<u64, String> {
@@ -136,7 +131,7 @@ mod tests {
     #[test]
     fn every_variable_is_read() {
         let (settings, complaints) = read(&[
-            ("MQ_STRUCTURE", "rbtree"),
+            ("MQ_STRUCTURE", "bins:bins=64"),
             ("MQ_TRACE", "traces"),
             ("MQ_STATS", "1"),
             ("MQ_BUDGET_ENTRIES", "10000"),
@@ -144,7 +139,7 @@ mod tests {
         ]);
         assert_eq!(complaints, [""; 0]);
         let expected = Settings {
-            structure: Some(Kind::RbTree),
+            structure: "bins:bins=64".parse().ok(),
             trace: Some("traces".into()),
             trace_is_an_option: false,
             statistics: true,
@@ -164,7 +159,13 @@ mod tests {
     #[test]
     fn a_wrong_value_is_named_with_what_is_allowed_and_changes_nothing() {
         for (name, value, allowed) in [
-            ("MQ_STRUCTURE", "lists", "list, array, 4d"),
+            ("MQ_STRUCTURE", "lists", "expected one of list, array, 4d"),
+            ("MQ_STRUCTURE", "bins:bin=64", "expected `bins:bins=VALUE`"),
+            (
+                "MQ_STRUCTURE",
+                "bins:bins=0",
+                "expected a whole number from 1",
+            ),
             ("MQ_STATS", "yes", "0 or 1"),
             ("MQ_BUDGET_ENTRIES", "-1", "number above 0"),
             ("MQ_BUDGET_BYTES", "0", "number above 0"),
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn a_structure_without_its_profile_is_taken_and_said_to_be_without() {
         let (settings, complaints) = read(&[("MQ_STRUCTURE", "clusters")]);
-        assert_eq!(settings.structure, Some(Kind::Clusters));
+        assert_eq!(settings.structure, Some(Kind::Clusters.into()));
         assert_eq!(complaints, [NO_PROFILE]);
     }
 

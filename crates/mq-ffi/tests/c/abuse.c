@@ -318,6 +318,8 @@ static void wrong_arguments(void)
     CHECK(mq_engine_new(&options, &engine), MQ_ERR_STRUCTURE);
     options.structure = "\xff\xfe";
     CHECK(mq_engine_new(&options, &engine), MQ_ERR_STRUCTURE);
+    options.structure = "bins:bins=";
+    CHECK(mq_engine_new(&options, &engine), MQ_ERR_STRUCTURE);
     /* A communicator of size 0 is one of unknown size. */
     mq_context_options context = {.size = 0};
     engine = engine_with(0);

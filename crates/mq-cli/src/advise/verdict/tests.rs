@@ -187,16 +187,16 @@ fn few_repetitions_advise_nothing_but_the_default() {
     let evidence = Evidence::searched(40.0);
     let verdict = |repetitions| Verdict::on(&timed(repetitions), &evidence, "t", None);
     let known = verdict([4; 3]);
-    assert_eq!((known.recommended, known.noise), ("bins", Some(0.05)));
+    assert_eq!((&*known.recommended, known.noise), ("bins", Some(0.05)));
     let few = verdict([1; 3]);
-    assert_eq!((few.recommended, few.noise), ("indexed", None));
+    assert_eq!((&*few.recommended, few.noise), ("indexed", None));
     let expected = "only 1 repetition to tell gains from noise on t, and at least 4 are needed (--repeat): an \
                     operation takes 100 ns in list, 90.0 ns in indexed, 40.0 ns in bins; stay with \
                     indexed, the default.";
     assert_eq!(few.verdict, expected);
     // Slow structures are timed less often than requested.
     let slow = verdict([3, 15, 15]);
-    assert_eq!((slow.recommended, slow.noise), ("indexed", None));
+    assert_eq!((&*slow.recommended, slow.noise), ("indexed", None));
     let said =
         "only 3 repetitions to tell gains from noise on t, and at least 4 are needed: an operation";
     assert!(slow.verdict.starts_with(said), "{}", slow.verdict);
