@@ -20,8 +20,8 @@ pub struct Config {
     /// Whether the matching order may be relaxed (`mpi_assert_allow_overtaking`, MPI 4.1 §7.4.4). A
     /// structure may ignore it.
     pub allow_overtaking: bool,
-    /// The smallest number that handles may use, at most 2^64 - 2^48; keeps handles of a freed context
-    /// stale.
+    /// The smallest number that handles may use, at most 2^64 - 2^48. It keeps handles of a freed context
+    /// stale, and the entries of a context's several objects in order.
     pub first_sequence: u64,
     /// Parameters of the structures.
     pub tuning: Tuning,

@@ -29,9 +29,10 @@
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
 //! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
 //! - `SharedEngine`, with the feature `shared` (on by default): an engine for many threads. It has only
-//!   whole steps, no operation that shows or names an entry for a later one.
+//!   whole steps, and shows entries under its locks.
 //! - For a structure of your own: [`Routed`](structures::Routed) if it only chooses the list that a sender's
-//!   entries go to; [`Arrangement`](arrangement::Arrangement) if the links between entries are yours, but
+//!   entries go to; [`Layered`](structures::Layered) if it learns from traffic which lists they go to;
+//!   [`Arrangement`](arrangement::Arrangement) if the links between entries are yours, but
 //!   storage and order are the common ones; [`MatchQueues`] to start from scratch.
 //! - [`Meter`], [`Footprint`]: the cost of a search, the memory of a structure.
 

@@ -13,6 +13,11 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Bytes for a [`Footprint`] of one's own.
+    pub const fn new(entries: usize, index: usize) -> Self {
+        Self { entries, index }
+    }
+
     /// All bytes.
     pub const fn total(self) -> usize {
         self.entries + self.index

@@ -143,14 +143,22 @@ pub type ShownOf<'a, Q> = (
 /// 2. a posted receive takes the **earliest arrived** message that it matches (stronger than MPI 4.1
 ///    §3.5: the order holds across all senders);
 /// 3. payloads are moved in and out, never copied, and none is lost;
-/// 4. a handle names its receive until the receive leaves the queue, and nothing afterwards.
+/// 4. a handle names its receive until the receive leaves the queue, and nothing afterwards;
+/// 5. the receives of a context are numbered in the order in which they are queued, and so are its messages, from
+///    [`Config::first_sequence`] on: of the objects that a `SharedEngine` has for one context, the numbers
+///    say which entry is older.
 ///
 /// The conformance suite of the `mq-trace` crate checks any implementation against these rules.
 ///
 /// # For implementers
-/// Required methods: the two searches that leave the found entry in place, taking by name, queueing
-/// without a search, and showing and clearing all entries. The MPI steps have defaults made of these, which
-/// a structure may override. Methods added to this trait later will have defaults too.
+/// Required methods: making queues and saying what they serve (`with_config`, `scope`, `add_context`); the two
+/// searches that leave the found entry in place; taking by name; queueing without a search; counting, showing,
+/// purging and clearing all entries; and numbering (`next_sequence`, `raise_sequence`). The MPI steps have
+/// defaults made of these, which a structure may override. Methods added to this trait later will have
+/// defaults too.
+///
+/// Compare a new structure with the oracle by `mq_trace::conformance::compare_all`: queues alone do not show how an
+/// engine for many threads uses the numbers.
 ///
 /// # Example
 /// ```
@@ -328,7 +336,8 @@ pub trait MatchQueues: Sized {
     /// Number of unexpected messages.
     fn unexpected_len(&self) -> usize;
 
-    /// A number greater than those of all handles given so far, for receives and messages.
+    /// A number greater than those of all handles given so far, for receives and messages, and at least
+    /// [`Config::first_sequence`] and every number that the queues were [raised](Self::raise_sequence) to.
     fn next_sequence(&self) -> u64;
 
     /// How many entries have been queued so far, receives and messages together, wrapping at 2^32: the
@@ -367,6 +376,9 @@ pub trait MatchQueues: Sized {
 
     /// Drops all entries and forgets what was learned about senders, calls and lengths; memory may be
     /// kept for reuse.
+    ///
+    /// # Panics
+    /// If dropping a payload panics; the queues are unusable then.
     fn clear(&mut self);
 
     /// Announces that this process is about to take part in a collective call.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::shared::{Divide, Sharding, SharedEngine};
-use mq_core::structures::{Col, Indexed};
+use mq_core::structures::{Col, Indexed, Kind};
 use mq_core::{
-    Arrive, Budget, CollectiveCall, ContextId, ContextOptions, EngineOptions, Error, Post, Source,
-    TrafficClass, Used,
+    Arrive, Budget, CollectiveCall, Config, ContextId, ContextOptions, EngineOptions, Error,
+    Footprint, MatchQueues, Post, Source, TrafficClass, Used,
 };
 
 #[test]
@@ -98,6 +98,17 @@ fn handles_of_one_engine_are_stale_in_the_next() {
     }
 }
 
+/// The memory that one object takes to remember a call.
+fn plan_of_one(call: &CollectiveCall) -> usize {
+    let config = Config::of_kind(Kind::Col).with_size(call.communicator_size);
+    let mut queues: Col<MpiPattern, u32, u32> = Col::with_config(&config);
+    let before = queues.memory().index;
+    queues.announce(call);
+    let grown = queues.memory().index - before;
+    assert!(grown > 0, "a call that leaves no trace shows nothing");
+    grown
+}
+
 #[test]
 fn an_announced_collective_is_known_in_every_place() {
     const RANKS: u32 = 64;
@@ -110,6 +121,10 @@ fn an_announced_collective_is_known_in_every_place() {
         .create_context(0, ContextOptions::new().size(RANKS))
         .expect("a new one");
     let call = CollectiveCall::new(ContextId(0), class, 8, RANKS);
+    let (alone, places) = (plan_of_one(&call), 3);
+    let before = engine.memory().index;
+    engine.announce(&call).expect("the context is there");
+    assert_eq!(engine.memory().index - before, places * alone);
     for _ in 0..3 {
         engine.announce(&call).expect("the context is there");
         for rank in 0..RANKS {

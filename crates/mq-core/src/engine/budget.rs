@@ -9,7 +9,7 @@ use core::fmt;
 /// floods the engine.
 ///
 /// # Cost
-/// Without limits, one predicted branch per operation. Limits of the engine take two counters; limits
+/// Without limits, at most one predicted branch per operation. Limits of the engine take two counters; limits
 /// per source take a table with an entry for every source that has messages queued.
 ///
 /// # Example

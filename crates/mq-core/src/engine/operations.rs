@@ -268,8 +268,9 @@ impl<Q: MatchQueues> Engine<Q> {
         self.objects[context.object()].queues.cancel(handle)
     }
 
-    /// Removes the entries that `select` chooses from all contexts, one context after another: see
-    /// [`MatchQueues::purge`].
+    /// Removes the entries that `select` chooses from all contexts, object by object, as
+    /// [`visit`](Self::visit) shows them: `select` is asked about all entries of an object before any of it is
+    /// removed. See [`MatchQueues::purge`].
     ///
     /// # Cost
     /// Visits and sorts all entries; allocates.

@@ -25,8 +25,8 @@ use crate::structures::Kind;
 /// A process's matching engine for many threads: the whole steps of [`Engine`](crate::Engine), with
 /// `&self`.
 ///
-/// Operations that show an entry in place are left out, since an entry may leave at any moment; so are
-/// the halves of steps (`find`, `take`, `queue_receive` and the like) and metering.
+/// The halves of steps (`find`, `take`, `queue_receive` and the like) and metering are left out. What an
+/// operation shows, it shows under the lock, since an entry may leave at any moment.
 ///
 /// Contexts share nothing, so threads in different contexts do not slow each other down. The exceptions:
 /// the counter of a [budget](EngineOptions::budget) or [mark](EngineOptions::high_water) and, for contexts
@@ -201,6 +201,9 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// The handle of a context; `None` if it is unknown.
+    ///
+    /// # Cost
+    /// Takes the lock of the undivided queues: keep the handle, and do not ask for it in every operation.
     pub fn context(&self, context: u32) -> Option<SharedContext<Q>> {
         let found = self.directory.get(ContextId(context))?;
         let life = found.whole().standing.life_now()?;
@@ -208,6 +211,9 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// What a context admits, for a caller that checks arguments itself; `None` for an unknown context.
+    ///
+    /// # Cost
+    /// Takes the lock of the undivided queues, which operations on a divided context otherwise avoid.
     pub fn limits(&self, context: u32) -> Option<Limits> {
         let found = self.directory.get(ContextId(context))?;
         let standing = found.whole().standing;
@@ -345,6 +351,9 @@ impl<Q: MatchQueues> SharedEngine<Q> {
 
     /// Shows all entries, context by context, each at one moment, and place by place: see
     /// [`MatchQueues::visit`]. The visitor must not call the engine.
+    ///
+    /// # Cost
+    /// Takes all locks of a context while it is shown.
     pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
         for context in self.directory.contexts() {
             context.lock_all().visit(visitor);
@@ -364,6 +373,9 @@ impl<Q: MatchQueues> SharedEngine<Q> {
 
     /// Drops all entries and forgets what was learned from traffic, context by context, each at one
     /// moment. Contexts, their shards and memory stay. Entries are dropped with no lock held.
+    ///
+    /// # Cost
+    /// Takes all locks of each context in turn.
     pub fn clear(&self) {
         for context in self.directory.contexts() {
             drop(context.clear());
@@ -378,12 +390,18 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// Posted receives in all contexts, each counted at one moment.
+    ///
+    /// # Cost
+    /// Takes all locks of each context in turn, as do `unexpected_len` and `memory`.
     pub fn posted_len(&self) -> usize {
         let contexts = self.directory.contexts();
         contexts.iter().map(|c| c.lock_all().posted_len()).sum()
     }
 
     /// Unexpected messages in all contexts, each counted at one moment.
+    ///
+    /// # Cost
+    /// As for `posted_len`.
     pub fn unexpected_len(&self) -> usize {
         let contexts = self.directory.contexts();
         contexts.iter().map(|c| c.lock_all().unexpected_len()).sum()

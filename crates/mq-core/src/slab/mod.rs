@@ -279,7 +279,7 @@ impl<K: Copy, T> Slab<K, T> {
     ///
     /// # Cost
     /// Visits every slot.
-    pub fn earliest(&self, mut wanted: impl FnMut(&K) -> bool) -> Option<u32> {
+    pub(crate) fn earliest(&self, mut wanted: impl FnMut(&K) -> bool) -> Option<u32> {
         // Plain words, and a loop for each kind of slot: an iterator over both that keeps the best so far
         // copies it through memory in each round. The keys of free slots are compared too, since which
         // slots are free is hard to predict.
@@ -394,14 +394,14 @@ impl<K, T> Slab<K, T> {
     }
 
     /// About how many slots [`earliest`](Self::earliest) looks at: all there are.
-    pub fn slots(&self) -> u32 {
+    pub(crate) fn slots(&self) -> u32 {
         let far = self.far.as_ref().map_or(0, |far| far.slots_allocated());
         u32::try_from(self.near.len() + far).unwrap_or(u32::MAX)
     }
 
     /// Near slots, in use and free: what [`slots_in_order`](Self::slots_in_order) looks at if none
     /// is far.
-    pub fn near_slots(&self) -> usize {
+    pub(crate) fn near_slots(&self) -> usize {
         self.near.len()
     }
 }

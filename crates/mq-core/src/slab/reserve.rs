@@ -23,6 +23,19 @@ impl<K: Copy, T> Slab<K, T> {
         self.free == NIL
     }
 
+    /// Makes more near slots that are on no list, at least one; `key` may be any.
+    pub(super) fn add_near(&mut self, key: K) {
+        let slots = self.near.len();
+        if slots == 0 {
+            // Most contexts never hold more than one entry, and there may be thousands.
+            self.near.reserve_exact(1);
+        }
+        self.near.push(Entry::free(key, NIL));
+        // Also other slots that already have memory.
+        let end = self.near.capacity().min(slots + RUN).min(NEAR);
+        self.near.resize_with(end, || Entry::free(key, NIL));
+    }
+
     /// Makes sure that the next [`reserve`](Self::reserve) finds a slot, in a slab that
     /// [is full](Self::is_full); `key` may be any.
     #[expect(clippy::cast_possible_truncation, reason = "below NEAR")]
@@ -30,16 +43,10 @@ impl<K: Copy, T> Slab<K, T> {
         debug_assert!(self.is_full(), "listed slots would be lost");
         let slot = self.near.len();
         if slot < NEAR {
-            if slot == 0 {
-                // Most contexts never hold more than one entry, and there may be thousands.
-                self.near.reserve_exact(1);
-            }
-            self.near.push(Entry::free(key, NIL));
-            // Also other slots that already have memory.
-            let end = self.near.capacity().min(slot + RUN).min(NEAR);
-            for more in slot + 1..end {
-                self.near[more - 1].next = more as u32;
-                self.near.push(Entry::free(key, NIL));
+            self.add_near(key);
+            let next = slot as u32 + 1..self.near.len() as u32;
+            for (entry, next) in self.near[slot..].iter_mut().zip(next) {
+                entry.next = next;
             }
             self.free = slot as u32;
             return;

@@ -10,7 +10,7 @@ mod tabled;
 
 pub(crate) use self::away::Leaving;
 pub(crate) use self::search::{Sought, TOO_FAR};
-use super::{Entry, KEEP_SLOTS, NEAR, NIL, RUN, Slab};
+use super::{Entry, KEEP_SLOTS, NEAR, Slab};
 use crate::handle::Handle;
 
 /// With fewer slots than this, a window moves to the front if a quarter of them are in use; with more,
@@ -274,19 +274,6 @@ impl Window {
 }
 
 impl<K: Copy, T> Slab<K, T> {
-    /// Makes more near slots that are on no list; `key` may be any.
-    fn add_near(&mut self, key: K) {
-        let slots = self.near.len();
-        if slots == 0 {
-            // Most contexts never hold more than one entry, and there may be thousands.
-            self.near.reserve_exact(1);
-        }
-        self.near.push(Entry::free(key, NIL));
-        // Also other slots that already have memory.
-        let end = self.near.capacity().min(slots + RUN).min(NEAR);
-        self.near.resize_with(end, || Entry::free(key, NIL));
-    }
-
     /// Moves an entry, without its links, to a free slot, or to its own.
     #[inline(always)]
     fn move_near(&mut self, from: u32, to: u32) {

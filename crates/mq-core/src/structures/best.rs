@@ -4,7 +4,7 @@ use crate::fifo::Fifo;
 use crate::slab::{NIL, Slab};
 
 /// A search of several lists for the earliest match.
-pub(crate) trait Search {
+pub(crate) trait ListSearch {
     /// Searches one more list.
     fn search<K: Copy, T>(&mut self, list: Fifo, slab: &Slab<K, T>, wanted: impl FnMut(&K) -> bool);
 
@@ -41,7 +41,7 @@ impl Best {
         self.visited - self.beside
     }
 
-    /// [`search`](Search::search), inlined into the caller, which mostly has only one list.
+    /// [`search`](ListSearch::search), inlined into the caller, which mostly has only one list.
     #[inline(always)]
     pub(crate) fn search_inline<K: Copy, T>(
         &mut self,
@@ -98,7 +98,7 @@ impl Best {
     }
 }
 
-impl Search for Best {
+impl ListSearch for Best {
     #[inline]
     fn search<K: Copy, T>(
         &mut self,
@@ -180,7 +180,7 @@ impl Beside {
     }
 }
 
-impl Search for Beside {
+impl ListSearch for Beside {
     fn search<K: Copy, T>(
         &mut self,
         list: Fifo,

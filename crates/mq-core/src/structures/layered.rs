@@ -4,7 +4,7 @@
 //! [`Layered`] holds one plan for the posted and one for the unexpected queue, and keeps wildcards in
 //! a list of their own, which is merged with the others in order.
 
-use super::best::{Beside, Best, Search};
+use super::best::{Beside, Best, ListSearch};
 use super::routed::Sender;
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::collective::CollectiveCall;
@@ -115,7 +115,7 @@ impl<L: Plan> Half<L> {
     /// If a plan may put newer elements on an earlier list of the path (a collective is profiled again
     /// while elements of an earlier call still wait), every list is searched.
     #[inline]
-    fn search<K: Copy, T, S: Search>(
+    fn search<K: Copy, T, S: ListSearch>(
         &self,
         mut search: S,
         origin: Result<Origin, TrafficClass>,

@@ -4,7 +4,7 @@
 //! them: receives from any source are in a list of their own, merged with a lane in order; wildcards
 //! search all lanes; empty lanes are freed.
 
-use super::best::{Beside, Best, Search};
+use super::best::{Beside, Best, ListSearch};
 use super::lane::{Lane, LaneId};
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::config::Config;

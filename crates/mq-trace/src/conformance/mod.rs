@@ -146,6 +146,23 @@ where
     )
 }
 
+/// All comparisons of the queues `Q` for MPI's envelopes: alone, in an engine, and in a shared engine whose
+/// contexts are undivided, divided from the beginning, after half of the steps, or by promise.
+///
+/// # Errors
+/// The first step at which one differs.
+pub fn compare_all<Q>(setup: &Setup, steps: &[Step]) -> Result<(), Divergence>
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    compare::<Q>(setup, steps)?;
+    compare_engine::<Q>(setup, steps)?;
+    compare_shared::<Q>(setup, steps)?;
+    compare_divided::<Q>(setup, steps)?;
+    compare_divided_midway::<Q>(setup, steps)?;
+    compare_promised::<Q>(setup, steps)
+}
+
 /// Compares an engine over the queues `Q`, budgets included, with the oracle.
 ///
 /// # Errors

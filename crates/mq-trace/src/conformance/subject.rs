@@ -173,11 +173,20 @@ pub(super) fn call(comm: u32, tag: i32, bytes: u32) -> CollectiveCall {
     CollectiveCall::new(ContextId(comm), class, bytes as usize, RANKS)
 }
 
+/// The number from which queues without an engine are to count.
+const FIRST: u64 = 1000;
+
 fn config(setup: &Setup) -> Config {
     let mut config = Config::default();
+    config.first_sequence = FIRST;
     config.size = setup.size;
     config.tuning = setup.tuning.clone();
     config
+}
+
+fn rises(number: u64, above: &mut u64) {
+    assert!(number >= *above, "numbered {number}, after {above}");
+    *above = number + 1;
 }
 
 /// Queues used without an engine.
@@ -185,16 +194,40 @@ pub(super) struct Bare<Q> {
     pub(super) queues: Q,
     pub(super) numbers: Numbers,
     config: Config,
+    /// Above the numbers of all receives queued so far in a context, and of all messages.
+    above: BTreeMap<ContextId, (u64, u64)>,
+    /// What the structure's own next number must be at least.
+    least_next: u64,
 }
 
 impl<Q: MatchQueues> Bare<Q> {
     pub(super) fn new(setup: &Setup) -> Self {
         let config = config(setup);
+        let queues = Q::with_config(&config);
+        assert!(queues.next_sequence() >= FIRST, "first_sequence is unused");
         Self {
-            queues: Q::with_config(&config),
+            queues,
             numbers: Numbers::default(),
             config,
+            above: BTreeMap::new(),
+            least_next: FIRST,
         }
+    }
+
+    /// Numbers of a context rise in the order of queueing, and the next one is above them all.
+    fn check_numbers(&mut self, receive: Option<Handle>, message: Option<MessageHandle>) {
+        if let Some(receive) = receive {
+            let above = self.above.entry(receive.context());
+            rises(receive.sequence(), &mut above.or_insert((FIRST, FIRST)).0);
+            self.least_next = self.least_next.max(receive.sequence() + 1);
+        }
+        if let Some(message) = message {
+            let above = self.above.entry(message.context());
+            rises(message.sequence(), &mut above.or_insert((FIRST, FIRST)).1);
+            self.least_next = self.least_next.max(message.sequence() + 1);
+        }
+        let next = self.queues.next_sequence();
+        assert!(next >= self.least_next, "{next} is not the next number");
     }
 }
 
@@ -202,41 +235,12 @@ impl<Q> Bare<Q>
 where
     Q: MatchQueues<Receive = u32, Message = u32>,
 {
-    /// `select` sees all entries, in order, before any of their context comes back.
-    fn purge(&mut self, comm: u32, source: Option<u32>) -> Outcome {
-        let mut queued = BTreeMap::<u32, Vec<String>>::new();
-        self.queues.visit(&mut |entry| {
-            let (context, text) = show_entry(&entry);
-            queued.entry(context).or_default().push(text);
-        });
-        let asked = RefCell::new(BTreeMap::<u32, Vec<String>>::new());
-        let mut purged = Vec::new();
-        let mut select = |entry: EntryOf<'_, Q>| {
-            let (context, text) = show_entry(&entry);
-            asked.borrow_mut().entry(context).or_default().push(text);
-            chosen(&entry, comm, source)
-        };
-        let mut back = |removed: RemovedOf<Q>| {
-            let asked = asked.borrow();
-            assert_eq!(asked.get(&comm), queued.get(&comm), "asked about too late");
-            purged.push(show_removed(&removed));
-        };
-        self.queues.purge(&mut select, &mut back);
-        assert_eq!(*asked.borrow(), queued, "what a purge asked about");
-        Outcome::Purged(purged)
-    }
-}
-
-impl<P, Q> Subject<P> for Bare<Q>
-where
-    P: Pattern,
-    Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
-{
-    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+    fn step<F: Family<Pattern = Q::Pattern>>(&mut self, step: &Step) -> Outcome {
         let Self {
             queues,
             numbers,
             config,
+            ..
         } = self;
         match step {
             Step::Post(wanted) => {
@@ -264,10 +268,12 @@ where
                 let taken = queues.extract(&F::pattern(wanted));
                 numbers.in_halves(receive, taken, || {
                     // What may come between the halves.
-                    if receive % 2 == 0 {
-                        queues.raise_sequence(queues.next_sequence());
-                    }
-                    Ok(queues.queue_receive(F::pattern(wanted), receive))
+                    let raised = queues.next_sequence() + u64::from(receive % 3);
+                    queues.raise_sequence(raised);
+                    assert!(queues.next_sequence() >= raised, "not raised to {raised}");
+                    let handle = queues.queue_receive(F::pattern(wanted), receive);
+                    assert!(handle.sequence() >= raised, "numbered below {raised}");
+                    Ok(handle)
                 })
             }
             Step::ArriveHalves(carried) => {
@@ -319,6 +325,50 @@ where
                 Outcome::Nothing
             }
         }
+    }
+
+    /// `select` sees all entries, in order, before any of their context comes back.
+    fn purge(&mut self, comm: u32, source: Option<u32>) -> Outcome {
+        let mut queued = BTreeMap::<u32, Vec<String>>::new();
+        self.queues.visit(&mut |entry| {
+            let (context, text) = show_entry(&entry);
+            queued.entry(context).or_default().push(text);
+        });
+        let asked = RefCell::new(BTreeMap::<u32, Vec<String>>::new());
+        let mut purged = Vec::new();
+        let mut select = |entry: EntryOf<'_, Q>| {
+            let (context, text) = show_entry(&entry);
+            asked.borrow_mut().entry(context).or_default().push(text);
+            chosen(&entry, comm, source)
+        };
+        let mut back = |removed: RemovedOf<Q>| {
+            let asked = asked.borrow();
+            assert_eq!(asked.get(&comm), queued.get(&comm), "asked about too late");
+            purged.push(show_removed(&removed));
+        };
+        self.queues.purge(&mut select, &mut back);
+        assert_eq!(*asked.borrow(), queued, "what a purge asked about");
+        Outcome::Purged(purged)
+    }
+}
+
+impl<P, Q> Subject<P> for Bare<Q>
+where
+    P: Pattern,
+    Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
+{
+    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+        let (receives, message) = (self.numbers.handles.len(), self.numbers.last_message);
+        let outcome = self.step::<F>(step);
+        let receive = self.numbers.handles[receives..]
+            .iter()
+            .find_map(|handle| *handle);
+        let queued = self
+            .numbers
+            .last_message
+            .filter(|_| message != self.numbers.last_message);
+        self.check_numbers(receive, queued);
+        outcome
     }
 
     fn lengths(&self) -> (usize, usize) {

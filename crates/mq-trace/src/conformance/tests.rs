@@ -17,10 +17,17 @@ use crate::trace::Trace;
 type Inner = List<MpiPattern, u32, u32>;
 
 /// A list of which only what [`MatchQueues`] requires is to be had, so that the rest is made of its defaults.
-struct Least<const FAULTY: bool>(Inner);
+struct Least<const FAULT: u8>(Inner, u64);
 
-/// One that treats a receive from any source as one from rank 0: what a faulty structure does.
-type Faulty = Least<true>;
+/// What a structure may do wrong.
+const NOTHING: u8 = 0;
+/// It treats a receive from any source as one from rank 0.
+const ANY_SOURCE: u8 = 1;
+/// Its next number is only above those that it has given, and not above those that it was told to pass.
+const NUMBERS: u8 = 2;
+
+type Sound = Least<NOTHING>;
+type Faulty = Least<ANY_SOURCE>;
 
 /// The message at which they panic.
 const PANICS: u32 = u32::MAX;
@@ -33,13 +40,13 @@ fn narrowed(pattern: MpiPattern) -> MpiPattern {
     MpiPattern::new(pattern.context().0, source, pattern.tag()).with_class(pattern.class())
 }
 
-impl<const FAULTY: bool> MatchQueues for Least<FAULTY> {
+impl<const FAULT: u8> MatchQueues for Least<FAULT> {
     type Pattern = MpiPattern;
     type Receive = u32;
     type Message = u32;
 
     fn with_config(config: &Config) -> Self {
-        Self(Inner::with_config(config))
+        Self(Inner::with_config(config), 0)
     }
     fn scope(config: &Config) -> Scope {
         Inner::scope(config)
@@ -62,12 +69,17 @@ impl<const FAULTY: bool> MatchQueues for Least<FAULTY> {
         self.0.take(message)
     }
     fn queue_receive(&mut self, pattern: MpiPattern, receive: u32) -> Handle {
-        let pattern = if FAULTY { narrowed(pattern) } else { pattern };
-        self.0.queue_receive(pattern, receive)
+        let narrow = FAULT == ANY_SOURCE;
+        let pattern = if narrow { narrowed(pattern) } else { pattern };
+        let handle = self.0.queue_receive(pattern, receive);
+        self.1 = handle.sequence() + 1;
+        handle
     }
     fn queue_message(&mut self, envelope: EnvelopeOf<Self>, message: u32) -> MessageHandle {
         assert_ne!(message, PANICS, "as planned");
-        self.0.queue_message(envelope, message)
+        let name = self.0.queue_message(envelope, message);
+        self.1 = name.sequence() + 1;
+        name
     }
     fn cancel(&mut self, handle: Handle) -> Option<u32> {
         self.0.cancel(handle)
@@ -89,6 +101,9 @@ impl<const FAULTY: bool> MatchQueues for Least<FAULTY> {
         self.0.unexpected_len()
     }
     fn next_sequence(&self) -> u64 {
+        if FAULT == NUMBERS {
+            return self.1;
+        }
         self.0.next_sequence()
     }
     fn raise_sequence(&mut self, sequence: u64) {
@@ -106,7 +121,7 @@ impl<const FAULTY: bool> MatchQueues for Least<FAULTY> {
 fn what_is_made_of_the_required_operations_is_sound() {
     for seed in 0..50 {
         let steps = random_steps(seed, 200);
-        compare::<Least<false>>(&Setup::published(), &steps).expect("as the oracle");
+        compare_all::<Sound>(&Setup::published(), &steps).expect("as the oracle");
     }
 }
 
@@ -117,6 +132,13 @@ fn a_faulty_structure_is_found_by_random_steps() {
         compare::<Faulty>(&Setup::published(), &steps).is_err()
     });
     assert!(found);
+}
+
+#[test]
+fn a_structure_that_does_not_count_from_where_it_is_told_is_found() {
+    type Miscounting = Least<NUMBERS>;
+    let found = catch_unwind(|| compare::<Miscounting>(&Setup::published(), &[]));
+    assert!(found.is_err());
 }
 
 #[test]
@@ -198,7 +220,7 @@ fn a_queue_that_panics_keeps_no_room_of_a_shared_budget() {
         let budget = Budget::UNLIMITED.entries(1).entries_per_source(1);
         let options = EngineOptions::new().budget(budget);
         let sharding = Sharding::new().divide(divide);
-        let engine: SharedEngine<Least<false>> = SharedEngine::with_options(options, sharding);
+        let engine: SharedEngine<Sound> = SharedEngine::with_options(options, sharding);
         let made = engine.create_context(0, ContextOptions::new());
         let _ = made.expect("it is new");
         let envelope = MpiEnvelope::new(0, 3, 7);

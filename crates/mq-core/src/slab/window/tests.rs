@@ -3,6 +3,7 @@ use std::collections::VecDeque;
 use super::search::HOLES;
 use super::*;
 use crate::ContextId;
+use crate::slab::{NIL, RUN};
 
 type Names = VecDeque<(u32, Handle)>;
 

@@ -1,6 +1,6 @@
 //! Searches of the index, in all classes of wildcards.
 
-use super::super::super::best::{Best, Search};
+use super::super::super::best::{Best, ListSearch};
 use super::super::chains::Probe;
 use super::super::hash::Key;
 use super::super::nodes::{Slot, key_of_message, slot_of};

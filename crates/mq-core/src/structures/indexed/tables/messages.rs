@@ -3,8 +3,8 @@
 use super::super::CLASSES;
 use super::super::hash::{Key, Seed};
 use super::buckets::Buckets;
-use super::view::View;
-use super::{Found, KEEP_BYTES, NOT_LINKED, find_pending, link_alone, link_behind};
+use super::view::WindowView;
+use super::{Found, NOT_LINKED, TABLES_KEEP, find_pending, link_alone, link_behind};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
@@ -34,7 +34,7 @@ pub(in super::super) struct Messages<B> {
     limit: u32,
     /// No message is in a slot before this.
     first: u32,
-    views: Vec<View<B>>,
+    views: Vec<WindowView<B>>,
     /// Slots that searches without a view have looked at.
     looks: u32,
     /// How many may be left that are not linked by their bits.
@@ -74,7 +74,7 @@ impl<B: MatchBits> Messages<B> {
     fn set_first(&mut self, first: u32) {
         self.set_linked(first);
         self.first = first;
-        self.views.iter_mut().for_each(View::begin);
+        self.views.iter_mut().for_each(WindowView::begin);
     }
 
     /// All messages have left.
@@ -82,10 +82,10 @@ impl<B: MatchBits> Messages<B> {
         self.set_linked(0);
         self.first = 0;
         if !self.views.is_empty() {
-            self.views.retain_mut(View::rest);
+            self.views.retain_mut(WindowView::rest);
             self.set_limit();
-            if self.bytes() > KEEP_BYTES {
-                self.views.iter_mut().for_each(View::release);
+            if self.bytes() > TABLES_KEEP {
+                self.views.iter_mut().for_each(WindowView::release);
             }
         }
     }
@@ -356,14 +356,14 @@ impl<B: MatchBits> Messages<B> {
         E: Envelope<Bits = B>,
     {
         let first = self.first;
-        let is = |view: &View<B>| view.care == key.care;
+        let is = |view: &WindowView<B>| view.care == key.care;
         let known = self.views.iter().position(is);
         let worth = self.looks >= LOOKS_AT_FIRST.max(LINKING * (window.end() - first));
         let at = match known {
             Some(at) => at,
             None if worth && self.views.len() < CLASSES => {
                 self.looks = 0;
-                let mut view = View::new(key.care, self.seed);
+                let mut view = WindowView::new(key.care, self.seed);
                 view.begin();
                 self.views.push(view);
                 self.set_limit();
@@ -432,7 +432,7 @@ impl<B: MatchBits> Messages<B> {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let views: usize = self.views.iter().map(View::bytes).sum();
+        let views: usize = self.views.iter().map(WindowView::bytes).sum();
         self.buckets.bytes() + views + vec_bytes(&self.views)
     }
 

@@ -23,10 +23,10 @@ use crate::slab::{Entry, NIL, TOO_FAR};
 
 /// The most bytes that the tables of one queue keep when it drains: those of fully specified entries are
 /// never larger, and the others are freed if all together are.
-const KEEP_BYTES: usize = 64 << 10;
+const TABLES_KEEP: usize = 64 << 10;
 
 /// What both keep when the queues have left their windows.
-const KEEP_BYTES_AWAY: usize = 4 << 10;
+const TABLES_KEEP_AWAY: usize = 4 << 10;
 
 /// How many entries a search may compare one by one, instead of linking them, if the table has no match
 /// and a scan may visit `scan_limit`: an entry that is wanted soon after it came is never linked.
@@ -65,7 +65,7 @@ impl<B: MatchBits> Tables<B> {
 
     /// The queues have left their windows: gives memory back.
     pub(super) fn release(&mut self) {
-        if self.bytes() > KEEP_BYTES_AWAY {
+        if self.bytes() > TABLES_KEEP_AWAY {
             self.receives.release();
             self.messages.release();
         }

@@ -6,7 +6,7 @@ mod wildcards;
 use super::super::hash::Seed;
 use super::buckets::Buckets;
 use super::wild::Wild;
-use super::{Found, KEEP_BYTES, NOT_LINKED, find_pending};
+use super::{Found, NOT_LINKED, TABLES_KEEP, find_pending};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::pattern::{BitsOf, Pattern, matches};
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
@@ -80,7 +80,7 @@ impl<B: MatchBits> Receives<B> {
 
     /// All receives have left, each off its chain. Of long queues not everything is kept.
     pub(in super::super) fn rest(&mut self) {
-        if self.bytes() > KEEP_BYTES {
+        if self.bytes() > TABLES_KEEP {
             self.wild.release();
         }
         self.linked = 0;

@@ -12,7 +12,7 @@ use crate::slab::{Entry, NIL, Window};
 /// Messages that leave in other ways stay on their chains until a search passes them: the slots
 /// themselves show whether they are used, and none is reused while it may be on a chain.
 #[derive(Debug)]
-pub(super) struct View<B> {
+pub(super) struct WindowView<B> {
     pub(super) care: B,
     buckets: Buckets,
     /// What comes behind each slot.
@@ -48,7 +48,7 @@ impl Links for [u16] {
     }
 }
 
-impl<B: MatchBits> View<B> {
+impl<B: MatchBits> WindowView<B> {
     pub(super) fn new(care: B, seed: Seed) -> Self {
         Self {
             care,

@@ -1,0 +1,172 @@
+//! Structures written from outside of `mq-core`, each on one of the traits that its guide offers for that, pass the
+//! conformance suite: what such structures need is public.
+
+use mq_core::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
+use mq_core::fifo::Fifo;
+use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::structures::{Layered, ListId, Origin, Plan};
+use mq_core::{Config, MatchQueues, Meter, Queue, Scope, matches};
+use mq_trace::conformance::{Setup, compare_all, random_steps};
+
+/// One list for each queue.
+struct Plain {
+    slabs: Slabs<MpiPattern, u32, u32>,
+    posted: Fifo,
+    unexpected: Fifo,
+}
+
+impl Arrangement for Plain {
+    type Pattern = MpiPattern;
+    type Receive = u32;
+    type Message = u32;
+    type Place = ();
+
+    fn from_config(config: &Config) -> Self {
+        Self {
+            slabs: Slabs::new(config),
+            posted: Fifo::EMPTY,
+            unexpected: Fifo::EMPTY,
+        }
+    }
+
+    fn scope_of(_: &Config) -> Scope {
+        Scope::Context
+    }
+
+    fn slabs(&self) -> &SlabsOf<Self> {
+        &self.slabs
+    }
+
+    fn slabs_mut(&mut self) -> &mut SlabsOf<Self> {
+        &mut self.slabs
+    }
+
+    fn find_posted(&mut self, of: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Result<u32, ()> {
+        self.peek_posted(of, meter).ok_or(())
+    }
+
+    fn find_unexpected(&mut self, of: &MpiPattern, meter: &mut impl Meter) -> Result<u32, ()> {
+        self.peek_unexpected(of, meter).ok_or(())
+    }
+
+    fn peek_posted(&mut self, of: &EnvelopeIn<Self>, meter: &mut impl Meter) -> Option<u32> {
+        let search = self
+            .posted
+            .find(&self.slabs.posted, |pattern| matches(pattern, of));
+        meter.visited(Queue::Posted, search.visited);
+        search.found
+    }
+
+    fn peek_unexpected(&mut self, of: &MpiPattern, meter: &mut impl Meter) -> Option<u32> {
+        let list = self.unexpected;
+        let search = list.find(&self.slabs.unexpected, |envelope| matches(of, envelope));
+        meter.visited(Queue::Unexpected, search.visited);
+        search.found
+    }
+
+    fn place_of_receive(&mut self, _: &MpiPattern) {}
+
+    fn place_of_message(&mut self, _: &MpiEnvelope) {}
+
+    fn link_posted(&mut self, slot: u32, (): ()) {
+        self.posted.push_back(&mut self.slabs.posted, slot);
+    }
+
+    fn link_unexpected(&mut self, slot: u32, (): ()) {
+        self.unexpected.push_back(&mut self.slabs.unexpected, slot);
+    }
+
+    fn unlink_posted(&mut self, slot: u32) {
+        self.posted.unlink(&mut self.slabs.posted, slot);
+    }
+
+    fn unlink_unexpected(&mut self, slot: u32) {
+        self.unexpected.unlink(&mut self.slabs.unexpected, slot);
+    }
+
+    fn reset(&mut self) {
+        self.posted = Fifo::EMPTY;
+        self.unexpected = Fifo::EMPTY;
+    }
+}
+
+/// Senders that have been heard of lately have a list of their own, each for some elements; the rest share one.
+#[derive(Debug, Default)]
+struct Lately {
+    /// How many elements were linked.
+    linked: u32,
+}
+
+impl Lately {
+    const LISTS: ListId = 3;
+}
+
+impl Plan for Lately {
+    const SEPARATES_CLASSES: bool = false;
+
+    fn from_config(_: &Config) -> Self {
+        Self::default()
+    }
+
+    fn lists(&self) -> usize {
+        Self::LISTS as usize
+    }
+
+    /// The shared list, and the one that the sender has from time to time.
+    fn path(&self, origin: Origin, visitor: &mut impl FnMut(ListId) -> bool) {
+        let own = 1 + origin.sender.rank.0 % (Self::LISTS - 1);
+        let _ = visitor(0) && visitor(own);
+    }
+
+    /// New elements go to either, so that neither has only older ones.
+    fn is_ordered(&self, _: Origin) -> bool {
+        false
+    }
+
+    fn home(&mut self, origin: Origin) -> ListId {
+        if self.linked.is_multiple_of(3) {
+            return 0;
+        }
+        1 + origin.sender.rank.0 % (Self::LISTS - 1)
+    }
+
+    fn linked(&mut self, _: Origin, _: ListId) -> bool {
+        self.linked = self.linked.wrapping_add(1);
+        false
+    }
+
+    fn unlinked(&mut self, _: Origin, _: ListId) {}
+
+    fn reset(&mut self) {
+        self.linked = 0;
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+fn conforms<Q>()
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    for seed in 0..100 {
+        let steps = random_steps(seed, 300);
+        for setup in [Setup::small(), Setup::published()] {
+            let compared = compare_all::<Q>(&setup.hashed_from(1), &steps);
+            if let Err(divergence) = compared {
+                panic!("seed {seed}: {divergence}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_arrangement() {
+    conforms::<Plain>();
+}
+
+#[test]
+fn a_plan() {
+    conforms::<Layered<Lately, MpiPattern, u32, u32>>();
+}
