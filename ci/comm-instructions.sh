@@ -13,7 +13,7 @@ non-blocking operations, receives posted first; in a halo exchange of four proce
 process's two neighbours. Once with everything on, and with two of the paths switched off.
 
 --check fails above 250 blocking (half of what Buntinas, Mercier and Gropp (2006) report for MPICH2 over Nemesis), above
-570 in a window and 920 in an exchange, all with everything on; and if a count has changed by more than 3 % against
+610 in a window and 920 in an exchange, all with everything on; and if a count has changed by more than 3 % against
 benches/node/instructions.baseline. It uses the compiler of the baseline, and installs it by rustup if it is missing.
 --write stores the current counts as the baseline, with REASON, which says why they are right.
 
@@ -33,14 +33,29 @@ baseline=benches/node/instructions.baseline
 cargo build --quiet --release --package mq-comm --example message_instructions --example exchange_instructions
 examples="${CARGO_TARGET_DIR:-target}/release/examples"
 
-# whole SWITCH ROUNDS HOW: prints the instructions of a whole run.
-whole() (
+# Messages of a window; the example has the number.
+source=crates/mq-comm/examples/message_instructions.rs
+messages=$(sed -n 's/^const WINDOW: usize = \([0-9]*\);$/\1/p' $source)
+[ -n "$messages" ] || { complain "$source has no line \`const WINDOW\`." && exit 1; }
+
+# once SWITCH ROUNDS HOW: prints the instructions of a whole run.
+once() (
     export "${1?}"
     case $3 in
     exchange) instructions "$examples/exchange_instructions" "$2" ;;
     *) instructions "$examples/message_instructions" "$2" "$3" ;;
     esac
 )
+
+# whole SWITCH ROUNDS HOW: the same, without what a process does now and then by the clock: the least of three runs.
+whole() {
+    least=
+    for run in 1 2 3; do
+        count=$(once "$@") || return 1
+        [ -n "$least" ] && [ "$least" -le "$count" ] || least=$count
+    done
+    echo "$least"
+}
 
 # message SWITCH HOW ROUNDS MESSAGES: prints those of one message, given the messages of a round.
 message() {
@@ -51,12 +66,12 @@ message() {
 
 # The counts, a line `SWITCH HOW INSTRUCTIONS` for each.
 counts=
-echo '| 8 bytes, sent and received | blocking | in a window of 30 | in a halo exchange of 4 processes |'
+echo "| 8 bytes, sent and received | blocking | in a window of $messages | in a halo exchange of 4 processes |"
 echo '| --- | ---: | ---: | ---: |'
 all=MQ_BYPASS=1 # as unless set
 for switch in $all MQ_BYPASS=0 MQ_FASTBOX=0; do
     blocking=$(message $switch blocking 1000 1) || exit 1
-    window=$(message $switch window 100 32) || exit 1
+    window=$(message $switch window 100 "$messages") || exit 1
     exchange=$(message $switch exchange 100 16) || exit 1
     name=$switch
     [ $switch != $all ] || name='all on'
@@ -69,5 +84,5 @@ done
 
 case $action in
 write) printf %s "$counts" | write_counts $baseline "compiler: $(compiler)" ;;
-check) printf %s "$counts" | check_counts $baseline 3 "$all blocking 250;$all window 570;$all exchange 920" ;;
+check) printf %s "$counts" | check_counts $baseline 3 "$all blocking 250;$all window 610;$all exchange 920" ;;
 esac

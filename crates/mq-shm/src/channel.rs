@@ -9,10 +9,14 @@
 //!
 //! | policy | cells | fastbox of a pair |
 //! | --- | --- | --- |
-//! | [`Policy::PerPeer`] | a fixed number for each peer talked to | with the first message |
-//! | [`Policy::AdaptivePerPeer`] | a fixed number for each peer talked to | after some messages |
-//! | [`Policy::AdaptiveShared`] | one pool | after some messages |
-//! | [`Policy::Shared`] | one pool | never |
+//! | [`Policy::PerPeer`] | at most [`credits`](Tuning::credits) with each peer at a time | with the first message |
+//! | [`Policy::AdaptivePerPeer`] | at most [`credits`](Tuning::credits) with each peer at a time | after some messages |
+//! | [`Policy::AdaptiveShared`] | one pool, any share of it | after some messages |
+//! | [`Policy::Shared`] | one pool, any share of it | never |
+//!
+//! In the study, the buffers of a pair are there for as long as the pair is. Here they are taken from the pool when
+//! they are used, and a pool has at most [`Geometry::CELLS`](crate::Geometry::CELLS) cells: where many peers take
+//! nothing out, the last of them get fewer than their credits, or none.
 
 use core::fmt;
 use core::str::FromStr;
@@ -21,9 +25,9 @@ use core::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Policy {
-    /// Every pair has its own cells and fastbox: fastest at first contact, memory for each pair.
+    /// Every pair has its own share of the cells, and a fastbox: fastest at first contact, memory for each pair.
     PerPeer,
-    /// Every pair has its own cells; a busy pair also has a fastbox.
+    /// Every pair has its own share of the cells; a busy pair also has a fastbox.
     AdaptivePerPeer,
     /// One pool of cells, and a fastbox for each busy pair.
     #[default]
@@ -89,7 +93,7 @@ pub struct Tuning {
     /// Cells sent to a peer before it gets a fastbox, under an adaptive policy. A message in parts
     /// counts once for each part.
     pub box_after: u32,
-    /// Cells of a pair, under a policy that divides them; 0 counts as 1.
+    /// The most cells in transit to a peer or with it, under a policy that divides them; 0 counts as 1.
     pub credits: u32,
     /// Cells by which a pool grows; 0 counts as 1.
     pub grow: u32,
@@ -125,7 +129,7 @@ pub struct Growth {
     pub messages: u64,
     /// Cells at that point.
     pub cells: u32,
-    /// Fastboxes made until then.
+    /// Pairs with a fastbox from this process at that point.
     pub boxes: u32,
 }
 

@@ -113,7 +113,7 @@ fn wake_now(word: &AtomicU32) {
 }
 
 /// Whether a sleeping process has been woken.
-#[cfg(all(mq_loom, test))]
+#[cfg(test)]
 pub(crate) fn is_woken(place: &Place) -> bool {
     place.asleep.load(Ordering::Relaxed) & HOW == WOKEN
 }

@@ -334,6 +334,61 @@ fn a_full_pool_is_an_answer_and_loses_nothing() {
 }
 
 #[test]
+fn a_policy_that_divides_the_cells_keeps_a_silent_peer_to_its_credits() {
+    const CREDITS: usize = 4;
+    for (policy, most) in [
+        (Policy::PerPeer, CREDITS),
+        (Policy::AdaptivePerPeer, CREDITS),
+        (Policy::AdaptiveShared, 30),
+        (Policy::Shared, 30),
+    ] {
+        let segment = Heap::new(Geometry::new(3).unwrap());
+        let [mut alice, _bob, mut carol] = [0, 1, 2].map(|number| {
+            let options = options(policy).with(|o| o.fastbox = false);
+            Endpoint::join(segment.clone(), Process(number), options).unwrap()
+        });
+        let mut to = |process| alice.try_send(Process(process), [0, !0], b"", 0).unwrap();
+        let sent = (0..64).take_while(|_| to(1) == Sent::Whole).count();
+        assert_eq!(sent, most, "{policy}");
+        // Others have their share all the same.
+        assert_eq!(to(2), Sent::Whole, "{policy}");
+        assert!(matches!(carol.poll(), Ok(Some(Arrival::Message(_)))));
+    }
+}
+
+#[test]
+fn the_counters_tell_how_memory_grew() {
+    let segment = Heap::new(Geometry::new(2).unwrap());
+    let options = options(Policy::AdaptiveShared).with(|o| {
+        o.tuning = Tuning::default().with(|tuning| {
+            tuning.box_after = 3;
+            tuning.grow = 4;
+            tuning.low_water = 1;
+        });
+    });
+    let mut alice = Endpoint::join(segment.clone(), Process(0), options).unwrap();
+    let mut bob = Endpoint::join(segment, Process(1), options).unwrap();
+    for number in 0..6 {
+        send(&mut alice, Process(1), number, b"short");
+        assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
+    }
+    let counters = alice.counters();
+    assert_eq!((counters.cells, counters.boxes), (4, 1));
+    let grown = counters.growth.iter();
+    let grown: Vec<_> = grown.map(|at| (at.messages, at.cells, at.boxes)).collect();
+    assert_eq!(grown, [(0, 4, 0), (4, 4, 1)]);
+    // Nothing of these is taken out, and each is in a cell.
+    for number in 0..9 {
+        send(&mut alice, Process(1), number, &[7; 1000]);
+    }
+    let counters = alice.counters();
+    assert!(counters.low_water > 0, "{counters:?}");
+    assert!(counters.cells > 4, "{counters:?}");
+    let last = counters.growth.last().expect("it grew");
+    assert_eq!((last.cells, last.boxes), (counters.cells, 1));
+}
+
+#[test]
 fn a_process_that_leaves_is_reported_after_its_last_message() {
     let segment = Heap::new(Geometry::new(2).unwrap());
     let mut alice = Endpoint::join(segment.clone(), Process(0), options(Policy::PerPeer)).unwrap();

@@ -289,6 +289,27 @@ fn what_is_not_wanted_is_passed() {
 }
 
 #[test]
+fn what_came_another_way_at_first_need_not_be_passed() {
+    const SKIPPED: usize = 10_000;
+    let (mut alice, mut bob) = pair(Options::default());
+    let given = alice.take_ring(BOB, BYTES - SKIPPED).unwrap().unwrap();
+    let there = of_alice(given, SKIPPED);
+    push_from(
+        &mut alice,
+        there,
+        &message(0, BYTES)[..SKIPPED + 4096],
+        SKIPPED,
+    );
+    // Nothing of it was wanted, not even what came the other way.
+    let passed = bob.pass(ALICE, there, BYTES, 0).unwrap();
+    assert_eq!(passed, Pulled::Upto(SKIPPED + 4096));
+    push_from(&mut alice, there, &message(0, BYTES), SKIPPED + 4096);
+    let passed = bob.pass(ALICE, there, BYTES, SKIPPED + 4096).unwrap();
+    assert_eq!(passed, Pulled::All);
+    assert!(alice.free_ring(there.ring()));
+}
+
+#[test]
 fn what_has_not_come_yet_is_passed_later() {
     let (mut alice, mut bob) = pair(Options::default());
     let there = stretch(&mut alice, BYTES);

@@ -389,6 +389,8 @@ impl<M: Memory> Endpoint<M> {
     ) -> Result<Pulled, ShmError> {
         self.check_to_empty(from, stretch)?;
         let shared: &Ring = self.memory.ring(stretch.owner, stretch.ring.0);
+        // What does not go through the ring needs no passing.
+        let done = done.max(stretch.skipped);
         let number = stretch.number_behind(done.min(bytes));
         let end = stretch.number_behind(bytes);
         let left = end.wrapping_sub(number);

@@ -14,8 +14,8 @@ use crate::wait::{Idle, Rest};
 #[cfg(not(mq_loom))]
 use crate::{cores, wait::Patience};
 
-/// Longest single sleep while a ring is in use, or a message waits for room in a fastbox: the process
-/// that empties these wakes nobody.
+/// Longest single sleep while a ring is in use, or a message waits for room in a fastbox: who empties a box wakes
+/// nobody, and what happens to a ring between the last look at it and the sleep is not noticed.
 const NAP: Duration = Duration::from_millis(1);
 
 impl<M: Memory> Endpoint<M> {
@@ -35,8 +35,6 @@ impl<M: Memory> Endpoint<M> {
                 self.note_a_turn(idle);
                 Ok(())
             }
-            // A process that fills or empties a ring wakes the other end. Before a sleep, nothing checks
-            // what was done to a ring since it was last looked at.
             Rest::Sleep => self.sleep(match self.rings.busy() {
                 true => NAP,
                 false => self.patience.sleep,

@@ -1,6 +1,7 @@
 //! Short messages from where they are expected: the first thing looked for, and most of what arrives.
 
 use crate::endpoint::Endpoint;
+use crate::endpoint::peer::Peer;
 use crate::endpoint::receive::is_turn_of_others;
 use crate::fastbox::{BOX_PAYLOAD, Inlet, LINE_PAYLOAD, Outlet};
 use crate::ids::Process;
@@ -35,7 +36,7 @@ impl<M: Memory> Endpoint<M> {
     #[inline(always)]
     pub fn poll_wanted(&mut self) -> Option<Short<'_>> {
         let (from, len) = self.in_wanted_boxes()?;
-        self.short(from, len)
+        self.peers[from.index()].short(from, len)
     }
 
     /// The same, from the wanted processes in rotation, for a process that wants messages from several. A late
@@ -52,27 +53,10 @@ impl<M: Memory> Endpoint<M> {
             return None;
         }
         self.turns_to(next);
-        let short = self.short(from, len)?;
+        let short = self.peers[from.index()].short(from, len)?;
         // Others have their turn before that one is looked at.
         short.inlet.fetch_next(len);
         Some(short)
-    }
-
-    /// The message in the fastbox of a process, unless it is for [`poll`](Self::poll).
-    #[inline(always)]
-    fn short(&mut self, from: Process, len: u32) -> Option<Short<'_>> {
-        let peer = &mut self.peers[from.index()];
-        if is_for_poll(len, peer.due) {
-            // No value is made that is then dropped: that would take the message.
-            return None;
-        }
-        Some(Short {
-            inlet: peer.inlet.as_mut()?,
-            outlet: &peer.outlet,
-            due: &mut peer.due,
-            from,
-            len,
-        })
     }
 
     /// After a [`poll_wanted`](Self::poll_wanted) that found nothing: looks there a few more times, sooner than
@@ -98,15 +82,23 @@ impl<M: Memory> Endpoint<M> {
     #[inline(always)]
     pub fn poll_short_from(&mut self, from: Process) -> Option<Short<'_>> {
         let peer = self.peers.get_mut(from.index())?;
-        let inlet = peer.inlet.as_mut()?;
-        let len = inlet.holds(peer.due)?;
-        if is_for_poll(len, peer.due) {
+        let len = peer.inlet.as_ref()?.holds(peer.due)?;
+        peer.short(from, len)
+    }
+}
+
+impl Peer {
+    /// The message in the fastbox of this process, unless it is for `poll`.
+    #[inline(always)]
+    fn short(&mut self, from: Process, len: u32) -> Option<Short<'_>> {
+        if is_for_poll(len, self.due) {
+            // No value is made that is then dropped: that would take the message.
             return None;
         }
         Some(Short {
-            inlet,
-            outlet: &peer.outlet,
-            due: &mut peer.due,
+            inlet: self.inlet.as_mut()?,
+            outlet: &self.outlet,
+            due: &mut self.due,
             from,
             len,
         })

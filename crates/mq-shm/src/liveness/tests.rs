@@ -69,6 +69,20 @@ fn deaths_are_found_without_descriptors() {
 
 #[test]
 fn where_there_is_room_for_no_descriptor_all_have_their_turn() {
+    all_have_their_turn(|watch| watch.room = 0);
+}
+
+#[test]
+fn where_the_kernel_gives_no_descriptor_all_have_their_turn() {
+    all_have_their_turn(|watch| {
+        watch
+            .descriptors
+            .iter_mut()
+            .for_each(|known| *known = Descriptor::Refused);
+    });
+}
+
+fn all_have_their_turn(without_descriptors: impl Fn(&mut Watch)) {
     const ALL: usize = 3 * TURNS as usize + 5;
     let (mut child, last) = joined_by_a_child();
     child.kill().unwrap();
@@ -77,7 +91,7 @@ fn where_there_is_room_for_no_descriptor_all_have_their_turn() {
     join(&living, Process(0), std::process::id()).unwrap();
     joined(&living, Process(0)).unwrap();
     let mut watch = Watch::new(ALL as u32);
-    watch.room = 0;
+    without_descriptors(&mut watch);
     for look in 1.. {
         assert!(look <= 4, "looked four times, and not at all");
         watch.ask_all();

@@ -19,13 +19,15 @@ pub(crate) struct Watch {
     /// How many more may be kept open: the rest of a program's open files are its own.
     pub(super) room: u64,
     namespace: u64,
+    /// The last descriptor that was asked for was refused for want of files or memory.
+    is_short: bool,
     /// How many more processes without a descriptor have their turn in this look.
     turns: u32,
     /// Which process has its turn first in the next look.
     first: usize,
 }
 
-/// This many processes of which no descriptor can be kept have their turn in one look: each takes some
+/// This many processes of which no descriptor can be had or kept have their turn in one look: each takes some
 /// system calls.
 pub(super) const TURNS: u32 = 16;
 
@@ -139,6 +141,7 @@ impl Watch {
             descriptors: (0..processes).map(|_| Descriptor::Unknown).collect(),
             room: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE,
             namespace: namespace(),
+            is_short: false,
             turns: TURNS,
             first: 0,
         }
@@ -150,11 +153,15 @@ impl Watch {
     }
 
     /// Like [`gone`](Self::gone), in a look at all, which [`ask_all`](Self::ask_all) begins: of the
-    /// processes without a descriptor, if there is no room for more, only some have their turn.
+    /// processes without a descriptor, if there is no room for more or the kernel gives none, only some have their
+    /// turn.
     pub(crate) fn gone_in_turn(&mut self, process: Process, place: &Place) -> Option<Gone> {
-        let is_dear = self.room == 0
-            && !matches!(self.descriptors[process.index()], Descriptor::Open(_))
-            && matches!(State::of(place), State::Joining | State::Joined);
+        let asks = match self.descriptors[process.index()] {
+            Descriptor::Open(_) => false,
+            Descriptor::Unknown => self.room == 0 || self.is_short,
+            Descriptor::Refused => true,
+        };
+        let is_dear = asks && matches!(State::of(place), State::Joining | State::Joined);
         if is_dear {
             if self.turns == 0 {
                 return None;
@@ -264,7 +271,8 @@ impl Watch {
             return None;
         }
         let opened = pidfd_open(pid(who.number)?, PidfdFlags::empty());
-        if let Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) = opened {
+        self.is_short = matches!(opened, Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM));
+        if self.is_short {
             return None;
         }
         let dead = match &opened {

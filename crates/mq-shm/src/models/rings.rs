@@ -164,18 +164,29 @@ fn a_ring_passes_to_another_receiver() {
 /// owner lends.
 #[test]
 fn an_answer_goes_through_the_ring_of_the_message() {
-    loom::model(|| {
+    an_answer_to(FIRST);
+}
+
+/// The same with a message that fills half of the ring: the counts move on when it is lent, while the other
+/// process looks at them.
+#[test]
+fn an_answer_goes_through_a_ring_whose_counts_move_on() {
+    an_answer_to(SECOND);
+}
+
+fn an_answer_to(bytes: usize) {
+    loom::model(move || {
         let segment = segment(2, 2);
         let mut alice = member(&segment, ALICE, Policy::Shared);
         let mut bob = member(&segment, BOB, Policy::Shared);
-        let there = stretch(&mut alice, BOB, FIRST);
+        let there = stretch(&mut alice, BOB, bytes);
         let answering = thread::spawn(move || {
-            let mut way = Way::new(there, vec![0; FIRST]);
+            let mut way = Way::new(there, vec![0; bytes]);
             while !way.over {
                 way.pull(&mut bob);
                 thread::yield_now();
             }
-            assert_eq!(way.bytes, message(1, FIRST));
+            assert_eq!(way.bytes, message(1, bytes));
             send(&mut bob, ALICE, 0);
             let (_, first) = await_message(&mut bob);
             let mut way = Way::new(Stretch { first, ..there }, message(101, SECOND));
@@ -185,7 +196,7 @@ fn an_answer_goes_through_the_ring_of_the_message() {
             }
             bob
         });
-        let mut way = Way::new(there, message(1, FIRST));
+        let mut way = Way::new(there, message(1, bytes));
         while !way.over {
             way.push(&mut alice);
             thread::yield_now();

@@ -109,6 +109,25 @@ fn who_waits_for_room_in_a_box_sleeps_for_a_moment_at_a_time() {
 }
 
 #[test]
+fn who_leaves_wakes_those_that_it_has_had_dealings_with() {
+    for have_met in [false, true] {
+        let (segment, mut alice, mut bob) = one_that_sleeps_at_once();
+        if have_met {
+            assert_eq!(send_short(&mut alice, &bob), Sent::Whole);
+            assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
+        }
+        let entry = segment.place(alice.me());
+        sleeper::lie_down(entry, alice.fences);
+        drop(bob);
+        assert_eq!(sleeper::is_woken(entry), have_met);
+    }
+}
+
+fn send_short(from: &mut Endpoint<Arc<Heap>>, to: &Endpoint<Arc<Heap>>) -> Sent {
+    from.try_send(to.me(), [0; 2], b"by the queue", 0).unwrap()
+}
+
+#[test]
 fn who_lies_down_sees_that_one_has_ended_that_it_waits_for() {
     let (segment, mut alice, bob) = one_that_sleeps_at_once();
     alice.want(Some(bob.me())).unwrap();
