@@ -84,13 +84,13 @@ need() {
     command -v "$1" >/dev/null || die "$1 is not installed; install it: apt-get install $2"
 }
 
-# launcher MPIRUN: sets flags so that more ranks than cores may run.
+# launcher MPIRUN: sets flags so that more ranks than cores may run, if it needs any.
 launcher() {
     local version
     version=$("$1" --version 2>&1) || true
     case "$version" in
-    *HYDRA* | *MPICH*) flags=() ;;
-    *) flags=(--oversubscribe --bind-to none) ;;
+    *'Open MPI'* | *OpenRTE*) flags=(--oversubscribe --bind-to none) ;;
+    *) flags=() ;;
     esac
 }
 

@@ -194,7 +194,7 @@ structures() {
     for structure in $all_structures; do
         export MQ_STRUCTURE=$structure
         results=$(for program in ring wildcards cancels; do run ours $program; done | sort -u)
-        ours_only "ring and wildcards with $structure" "$results" passed
+        ours_only "ring, wildcards and cancels with $structure" "$results" passed
         unset MQ_STRUCTURE
     done
 }

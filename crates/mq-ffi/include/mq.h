@@ -630,8 +630,8 @@ int mq_deliver(struct mq_engine *engine,
                const struct mq_envelope *envelope,
                void **receive);
 
-// Queues a receive without a search. Allowed only if the last operation on the engine was `mq_extract` or
-// `mq_find` with the same pattern and found nothing; the context may be created or updated in between. This is
+// Queues a receive without a search. Allowed only if the last operation on the engine was `mq_extract`, `mq_find` or
+// `mq_probe` with the same pattern and found nothing; the context may be created or updated in between. This is
 // not checked: otherwise a receive and its message may both stay queued, and a trace of it does not replay.
 //
 // `MQ_NONE`: it is queued, `*handle` is written (unless null). Errors as for `mq_post`.

@@ -202,8 +202,8 @@ pub(crate) unsafe extern "C" fn deliver_around(
     unsafe { operate_with(engine, envelope, body) }
 }
 
-/// Queues a receive without a search. Allowed only if the last operation on the engine was `mq_extract` or
-/// `mq_find` with the same pattern and found nothing; the context may be created or updated in between. This is
+/// Queues a receive without a search. Allowed only if the last operation on the engine was `mq_extract`, `mq_find` or
+/// `mq_probe` with the same pattern and found nothing; the context may be created or updated in between. This is
 /// not checked: otherwise a receive and its message may both stay queued, and a trace of it does not replay.
 ///
 /// `MQ_NONE`: it is queued, `*handle` is written (unless null). Errors as for `mq_post`.

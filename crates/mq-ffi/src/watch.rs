@@ -84,8 +84,9 @@ impl Watch {
         }
     }
 
-    /// A context has another size, or a size at last. What is queued stays with the communicator that it was
-    /// recorded for, so only an empty context can be another communicator from now on.
+    /// A context has another size, a size at last, or none any more. What is queued stays with the communicator that
+    /// it was recorded for, so only an empty context can be another communicator from now on. One whose size is
+    /// withdrawn is: the next may have the same size.
     pub(crate) fn context_updated(
         &mut self,
         context: u32,
@@ -94,22 +95,23 @@ impl Watch {
     ) {
         // As in `Recorder::context_created`: a group that is not this process's has no line.
         let group = group.filter(|(size, rank)| rank < size);
-        let (Some(session), Some(group)) = (&self.session, group) else {
+        let Some(session) = &self.session else {
             return;
         };
         let Some(named) = self.contexts.get_mut(&context) else {
             return;
         };
-        match named.group {
-            None => session.size_known(named.number, group),
-            Some(known) if known == group || !is_empty => return,
-            Some(_) => {
+        match (named.group, group) {
+            (None, None) => return,
+            (None, Some(group)) => session.size_known(named.number, group),
+            (Some(known), _) if group == Some(known) || !is_empty => return,
+            (Some(_), _) => {
                 session.context_freed(named.number);
-                named.number = session.context_created(Some(group));
+                named.number = session.context_created(group);
                 self.missed.retain(|pattern| pattern.context().0 != context);
             }
         }
-        named.group = Some(group);
+        named.group = group;
     }
 
     fn each_tally(&self, note: impl Fn(&Tally)) {

@@ -383,13 +383,18 @@ fn a_size_that_is_given_later_is_in_the_trace() {
                 mq_extract(engine, &WANTED, null_mut(), null_mut()),
                 MQ_MATCHED
             );
-            assert_eq!(mq_context_update(engine, 1, null()), MQ_NONE);
-            assert_eq!(update(12), MQ_NONE);
-            assert_eq!(mq_arrive(engine, &CARRIED, 5, none, null_mut()), MQ_NONE);
-            assert_eq!(
-                mq_extract(engine, &WANTED, null_mut(), null_mut()),
-                MQ_MATCHED
-            );
+            // The next communicators: of another size, of the same, and between two groups.
+            for size in [Some(12), Some(12), None] {
+                assert_eq!(mq_context_update(engine, 1, null()), MQ_NONE);
+                let mut options = sized(size.unwrap_or(20));
+                if size.is_none() {
+                    options.rank = u32::MAX;
+                }
+                assert_eq!(mq_context_update(engine, 1, &raw const options), MQ_NONE);
+                assert_eq!(mq_arrive(engine, &CARRIED, 5, none, null_mut()), MQ_NONE);
+                let taken = mq_extract(engine, &WANTED, null_mut(), null_mut());
+                assert_eq!(taken, MQ_MATCHED);
+            }
         }
     });
     let lines = [
@@ -399,6 +404,11 @@ fn a_size_that_is_given_later_is_in_the_trace() {
         "c 2 12 2",
         "a 2 3 7",
         "p 2 3 7 =1",
+        "c 3 12 2",
+        "a 3 3 7",
+        "p 3 3 7 =2",
+        "a 4 3 7",
+        "p 4 3 7 =3",
     ];
     assert_eq!(trace, lines.join("\n"));
 }

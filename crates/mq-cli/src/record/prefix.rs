@@ -11,7 +11,7 @@ pub(super) struct Prefix {
 }
 
 impl Prefix {
-    /// Checks for the files of an MPI library: `bin/mpirun` and `lib/libmpi*`.
+    /// Checks for the files of an MPI library: `bin/mpirun` and `libmpi*` in `lib64` or `lib`.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         let root = std::path::absolute(path).map_err(|error| Error::list(path, error))?;
         let prefix = Self { root };
@@ -37,17 +37,18 @@ impl Prefix {
         self.root.join("bin")
     }
 
+    /// Where its libraries are.
     fn lib(&self) -> PathBuf {
-        self.root.join("lib")
+        let wide = self.root.join("lib64");
+        if has_library(&wide, "libmpi") {
+            wide
+        } else {
+            self.root.join("lib")
+        }
     }
 
     fn has_library(&self, beginning: &str) -> bool {
-        let Ok(mut entries) = self.lib().read_dir() else {
-            return false;
-        };
-        entries.any(|entry| {
-            entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(beginning))
-        })
+        has_library(&self.lib(), beginning)
     }
 
     /// The program that a word names: for instance the library's own `mpirun` or `mpiexec`, if the word is
@@ -73,6 +74,15 @@ impl Prefix {
         }
         Ok(variables)
     }
+}
+
+fn has_library(directory: &Path, beginning: &str) -> bool {
+    let Ok(mut entries) = directory.read_dir() else {
+        return false;
+    };
+    entries.any(|entry| {
+        entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(beginning))
+    })
 }
 
 /// The directory list `variable` with a directory put in front.

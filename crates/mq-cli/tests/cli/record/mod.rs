@@ -123,7 +123,7 @@ fn the_library_in_the_prefix_comes_first() {
     let place = Workplace::new();
     let prefix = place.prefix();
     let app = place.application(&[("t.mqt", TRACE)], "");
-    let args = ["--prefix", &prefix, "--structure", "bins"];
+    let args = ["--prefix", &prefix, "--structure", "bins:bins=8"];
     let run = place.record(&args, &["mpirun", "-n", "4", &app]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     let value = |name: &str| {
@@ -140,8 +140,23 @@ fn the_library_in_the_prefix_comes_first() {
     );
     assert!(!libraries.ends_with(':'), "{libraries}");
     assert_eq!(value("OPAL_PREFIX"), prefix);
-    assert_eq!(value("MQ_STRUCTURE"), "bins");
+    assert_eq!(value("MQ_STRUCTURE"), "bins:bins=8");
     assert_eq!(place.collected(), ["t.mqt.gz"]);
+}
+
+#[test]
+fn libraries_may_be_in_lib64() {
+    let place = Workplace::new();
+    let prefix = place.prefix();
+    fs::rename(place.path("mpi/lib"), place.path("mpi/lib64")).expect("it is there");
+    // Other software is installed there too.
+    fs::create_dir(place.path("mpi/lib")).expect("it is not there any more");
+    let app = place.application(&[("t.mqt", TRACE)], "");
+    let run = place.record(&["--prefix", &prefix], &["mpirun", "-n", "4", &app]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let first = format!("LD_LIBRARY_PATH={prefix}/lib64");
+    let mut lines = run.stdout.lines();
+    assert!(lines.any(|line| line.starts_with(&first)), "{}", run.stdout);
 }
 
 #[test]
