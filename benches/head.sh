@@ -13,6 +13,7 @@ changed=$(git status --porcelain --untracked-files=no -- Cargo.toml Cargo.lock c
 [ -z "$changed" ] || commit="$commit-dirty"
 # Processor names in virtual machines say little.
 kind=$(awk -F': *' '/^cpu family|^model[^ n]*[ \t]*:|^stepping/ && !seen[$1]++ { printf "%s%s", sep, $2; sep = "-" }' /proc/cpuinfo 2>/dev/null)
+c=$(cc --version 2>/dev/null) || c=none
 cat <<TEXT
 # $1
 
@@ -23,7 +24,7 @@ within a table, not across tables or machines; instruction counts do not depend 
 | --- | --- |
 | processor | ${processor:-unknown}, family, model and stepping ${kind:-unknown}, $(getconf _NPROCESSORS_ONLN 2>/dev/null || echo unknown) cores |
 | system | $(uname -srm) |
-| compiler | $(rustc --version); C: $(cc --version 2>/dev/null | sed -n 1p || echo none) |
+| compiler | $(rustc --version); C: $(echo "$c" | sed -n 1p) |
 | instructions counted by | $(valgrind --version 2>/dev/null || echo "no valgrind") |
 | commit | $commit |
 | date | $(date +%Y-%m-%d) |

@@ -16,6 +16,7 @@ TITLES = {
     ("unexpected", "first"): "Unexpected messages, first receive",
     ("unexpected", "drain"): "Unexpected messages, mean over the drain",
 }
+APART = 1.5  # a ratio of medians that is off the median of ratios by this factor is marked
 SHORT = ("pingpong", "rate")  # ratios are near 1, so their spread is printed
 
 
@@ -111,13 +112,21 @@ def are_of_one_part(stock, ours):
                for one, other in zip(stock, ours))
 
 
+def is_of_two_speeds(cells, label):
+    """Whether the medians, which are of different rounds, say something else than the rounds do one by one."""
+    stock, ours = (statistics.median(medians(cells[name])) for name in ("stock", label))
+    apart = stock / max(ours, 0.1) / statistics.median(ratios(cells, label))
+    return not 1 / APART < apart < APART
+
+
 def cells_of(results, cells, spread):
     for label in results.labels:
         yield nanoseconds(statistics.median(medians(cells[label]))) + ("*" if is_cut(cells[label]) else "")
         if label != "stock":
             # The shorter part has the deeper queue, so it is more expensive.
             uneven = not are_of_one_part(cells["stock"], cells[label])
-            yield ratio_text(ratios(cells, label), spread) + ("*" if uneven else "")
+            mark = ("*" if uneven else "") + ("~" if is_of_two_speeds(cells, label) else "")
+            yield ratio_text(ratios(cells, label), spread) + mark
 
 
 def heading(results, measurement):
@@ -158,6 +167,10 @@ def print_tables(results, rounds):
         print("\n* the time budget ended a drain: the mean is of its first part, where the queue is longest; a ratio of"
               " unequal parts\n  is up to twice what it would be where stock's is the shorter one, and down to half of"
               " it where ours is")
+    if any(is_of_two_speeds(cells, label) for table in results.tables.values() for cells in table.values()
+           for label in results.labels if label != "stock"):
+        print("\n~ the machine had two speeds: the times are medians of rounds at either, and the ratio, of times of one"
+              " round each,\n  says more")
 
 
 def style(results, label, pyplot):

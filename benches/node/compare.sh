@@ -191,6 +191,7 @@ find_libraries() {
     libraries=$found
     [ -n "$libraries" ] || [ -n "$ours" ] || [ ${#ours_in[@]} -gt 0 ] || [ ${#also[@]} -gt 0 ] ||
         die "there is no library to measure"
+    [ -n "$ours" ] || [ ${#ours_in[@]} -gt 0 ] || echo "compare.sh: without ours: no --ours names a command" >&2
 }
 
 hint() {

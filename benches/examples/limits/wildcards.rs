@@ -93,9 +93,13 @@ impl Row {
             table.begin(&format!("{}, {}, {depth}", self.queue_name, self.name));
             let stream = steady(self.queue, depth, self.wild, self.percent);
             let in_full = steady(self.queue, depth, self.wild, 0);
+            let mut chase = Chase::new(bytes(&stream), plan);
+            // Half of it before the structures and half after them, since machines have slow spells.
+            chase.run(plan.repeat / 2);
             let (mut costs, bare) = measure_beside_table(&stream, &in_full, kinds, plan);
             costs.extend(bare);
-            let floor = chase(bytes(&stream), plan.quick);
+            chase.run(plan.repeat - plan.repeat / 2);
+            let floor = chase.median();
             let medians = costs.iter().map(|cost| cost.median);
             measured.push(medians.chain([floor]).collect());
             let mut figures: Vec<String> = costs.into_iter().map(show_median).collect();
@@ -118,24 +122,56 @@ fn bytes(stream: &Stream) -> usize {
     filled.bytes()
 }
 
-/// Nanoseconds of a load that has to wait for the previous one, anywhere in `bytes` bytes.
-fn chase(bytes: usize, quick: bool) -> f64 {
-    const LINE: usize = 64 / size_of::<usize>();
-    let lines = (bytes / 64).max(2);
-    let mut order: Vec<usize> = (1..lines).collect();
-    order.shuffle(&mut random(5));
-    let mut next = vec![0_usize; lines * LINE];
-    let mut at = 0;
-    for to in order.into_iter().chain([0]) {
-        next[at * LINE] = to;
-        at = to;
+/// Loads, each of which has to wait for the previous one, all over some memory.
+struct Chase {
+    /// At the beginning of each line, the place of the next.
+    next: Vec<usize>,
+    loads: u32,
+    /// Nanoseconds of a load in each repetition.
+    taken: Vec<f64>,
+}
+
+impl Chase {
+    /// In this many bytes.
+    fn new(bytes: usize, plan: Plan) -> Self {
+        const LINE: usize = 64 / size_of::<usize>();
+        let lines = (bytes / 64).max(2);
+        let mut order: Vec<usize> = (1..lines).collect();
+        order.shuffle(&mut random(5));
+        let mut next = vec![0_usize; lines * LINE];
+        let mut at = 0;
+        for to in order.into_iter().chain([0]) {
+            next[at * LINE] = to * LINE;
+            at = to;
+        }
+        Self {
+            next,
+            loads: if plan.quick { 10_000 } else { 250_000 },
+            taken: Vec::new(),
+        }
     }
-    let loads = if quick { 10_000 } else { 1_000_000 };
-    let start = Instant::now();
-    let mut at = 0;
-    for _ in 0..loads {
-        at = next[at * LINE];
+
+    /// Times it, after a pass that is not timed.
+    fn run(&mut self, repetitions: u32) {
+        self.pass();
+        for _ in 0..repetitions {
+            let start = Instant::now();
+            self.pass();
+            let time = start.elapsed().as_nanos() as f64;
+            self.taken.push(time / f64::from(self.loads));
+        }
     }
-    black_box(at);
-    start.elapsed().as_nanos() as f64 / f64::from(loads)
+
+    fn pass(&self) {
+        let mut at = 0;
+        for _ in 0..self.loads {
+            at = self.next[at];
+        }
+        black_box(at);
+    }
+
+    fn median(&mut self) -> f64 {
+        self.taken.sort_by(f64::total_cmp);
+        self.taken[self.taken.len() / 2]
+    }
 }
