@@ -36,6 +36,10 @@ done
 cc ${flags/-pedantic/} crates/mq-ffi/tests/c/loaded/reload.c -ldl -lpthread -o "$made/reload"
 echo "== reload"
 valgrind --quiet --error-exitcode=1 "$made/reload"
+# The measurement beside a list in the caller's own requests, once: it checks what each form matches.
+cc -std=c99 -O2 -Wall -Wextra -Werror -I"$made/include" benches/abi/intrusive.c $static -o "$made/intrusive"
+echo "== intrusive"
+"$made/intrusive" 1 | tail -n 1
 # The callers' side of the interface, inline calls included, with the compiler's own checks.
 for source in crates/mq-ffi/tests/c/*.c; do
     name=$(basename "$source" .c)

@@ -63,6 +63,20 @@ echo "$lines" | grep -qE '^\| .* \| (met|missed) \|$' || {
     echo "benches/node/lines.py: no row:"$'\n'"$lines" >&2
     exit 1
 }
+policies=$(benches/node/switches.py --only policies --rounds 1 --samples 1 --block 50)
+[ "$(echo "$policies" | grep -c -E '^\| [0-9,]+ bytes.* \| [0-9]')" -ge 7 ] || {
+    echo "benches/node/switches.py: not seven rows:"$'\n'"$policies" >&2
+    exit 1
+}
+# A library beside itself, as stock and as ours.
+mkdir -p "$made/mpich/bin"
+for program in mpicc mpirun; do ln -s "$(command -v $program.mpich)" "$made/mpich/bin/$program"; done
+compared=$(benches/mpi/compare.sh --stock "$made/mpich" --ours "$made/mpich" --structures list --orders reverse \
+    --only pingpong,posted --sizes 8 --depths 0,16 --rounds 1 --repetitions 3 --budget 0.05)
+[ "$(echo "$compared" | grep -c -E '^\| (blocking|reverse) .* \| +[0-9.]+')" -ge 5 ] || {
+    echo "benches/mpi/compare.sh: not five rows:"$'\n'"$compared" >&2
+    exit 1
+}
 refused=$(mpirun.mpich -n 2 "$made/node" pingpong --sizes 8,x 2>&1) && status=0 || status=$?
 if [ $status -ne 2 ] || ! echo "$refused" | grep -q -- --sizes; then
     echo "node does not refuse a size that is not a number with status 2 and a mention of --sizes: $status, $refused" >&2

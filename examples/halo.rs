@@ -1,8 +1,8 @@
 //! A halo exchange with both neighbours on a ring of processes, as in grid codes: non-blocking
 //! operations on borrowed memory, which is free again when the scope ends.
 //!
-//! Run it: `mq run -n 4 -- target/debug/examples/halo`, after `cargo build -p mq-examples --examples`;
-//! it also runs as a single process or under `mpirun`.
+//! Run it: `cargo build --release -p mq-examples --examples`, then `mq run -n 4 -- target/release/examples/halo`; it
+//! also runs as a single process or under `mpirun`.
 
 use mq_comm::{Error, World};
 

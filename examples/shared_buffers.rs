@@ -1,8 +1,8 @@
 //! A field that goes round from process to process, in buffers that all processes can see: a message
 //! is copied once, unless the ring is found to be faster.
 //!
-//! Run it: `mq run -n 4 -- target/release/examples/shared_buffers`, or as a single process:
-//! `cargo run -p mq-examples --example shared_buffers`
+//! Run it: `cargo build --release -p mq-examples --examples`, then `mq run -n 4 --
+//! target/release/examples/shared_buffers`, or as a single process: `cargo run -p mq-examples --example shared_buffers`
 
 use mq_comm::{Error, World};
 

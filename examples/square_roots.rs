@@ -1,5 +1,7 @@
-//! Processes that send a number to rank 0: `mq run -n 4 -- target/release/examples/square_roots`.
-//! As a single process it is a world of one and prints nothing.
+//! Processes that send a number to rank 0.
+//!
+//! Run it: `cargo build --release -p mq-examples --examples`, then `mq run -n 4 --
+//! target/release/examples/square_roots`; as a single process it is a world of one and prints nothing.
 
 use mq_comm::{Error, Source, World};
 

@@ -1,8 +1,9 @@
 //! Tasks for workers that may die: rank 0 hands them out, waits for whichever result comes first, and
 //! gives a dead worker's task to another.
 //!
-//! Run it: `mq run -n 4 -- target/debug/examples/workers`; as a single process, rank 0 works itself. To see
-//! worker 2 fail with its first task: `mq run -n 4 --keep-going -- target/debug/examples/workers 2`
+//! Run it: `cargo build --release -p mq-examples --examples`, then `mq run -n 4 -- target/release/examples/workers`; as
+//! a single process, rank 0 works itself. To see worker 2 fail with its first task: `mq run -n 4 --keep-going --
+//! target/release/examples/workers 2`
 
 use std::collections::HashMap;
 

@@ -27,7 +27,8 @@
 //! - [`Scope`]: non-blocking operations on borrowed memory; [`Request`], [`RequestSet`]: on
 //!   vectors.
 //! - [`SharedBuffer`]: memory that receivers read large messages from directly, with one copy.
-//! - [`Profile`]: what was sent and received, and how.
+//! - [`Profile`]: what was sent and received, and how; [`Counters`]: through which buffers. With `MQ_STATS=1`, or
+//!   [`Options::statistics`], each process prints both when it leaves.
 //! - [`transport`]: what the protocol needs of whatever moves the bytes.
 //!
 //! The repository's `examples/` has whole programs: a halo exchange, task farms with and without deaths,
@@ -121,6 +122,7 @@ mod request;
 mod say;
 mod scope;
 mod shared_buffer;
+mod statistics;
 mod status;
 mod steps;
 pub mod transport;
@@ -135,6 +137,7 @@ pub use mq_core::mpi::TagSelector;
 /// The structures that an engine may match with, for [`Options`].
 pub use mq_core::structures::{Choice, Kind};
 pub use mq_core::{Rank, Source, Tag};
+pub use mq_shm::channel::{Channel, Counters};
 pub use mq_shm::liveness::Gone;
 pub use mq_shm::wait::Patience;
 pub use mq_shm::{Policy, ShmError};

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use mq_core::structures::{Choice, ChoiceError};
+use mq_shm::channel::{Channel, NoSuchChannel};
 use mq_shm::wait::Patience;
 use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 
@@ -13,7 +14,7 @@ use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 /// | field | variable | default | values |
 /// | --- | --- | --- | --- |
 /// | [`structure`](Self::structure) | `MQ_STRUCTURE` | `indexed` | that and the others that `mq structures` lists, with parameters: `bins:bins=64` |
-/// | [`policy`](Self::policy) | `MQ_POLICY` | `adaptive+shared` | `per-peer`, `adaptive+per-peer`, `adaptive+shared`, `shared` |
+/// | [`channel`](Self::channel) | `MQ_POLICY` | `adaptive+shared` | `per-peer`, `adaptive+per-peer`, `adaptive+shared`, `shared`, with [parameters](mq_shm::channel::Tuning): `per-peer:credits=8` |
 /// | [`bypass`](Self::bypass) | `MQ_BYPASS` | 1 | 0, 1 |
 /// | [`eager_limit`](Self::eager_limit) | `MQ_EAGER_LIMIT` | 20416 | bytes, with K, M or G |
 /// | [`unexpected_limit`](Self::unexpected_limit) | `MQ_UNEXPECTED_LIMIT` | 1G | bytes, with K, M or G |
@@ -26,14 +27,15 @@ use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
 /// | [`nontemporal_from`](Self::nontemporal_from) | `MQ_NONTEMPORAL_FROM` | found at run time | bytes, with K, M or G |
 /// | [`fastbox`](Self::fastbox) | `MQ_FASTBOX` | 1 | 0, 1 |
 /// | [`patience`](Self::patience) | `MQ_PATIENCE` | by processes and cores | looks before it yields and before it sleeps: `2,40` |
+/// | [`statistics`](Self::statistics) | `MQ_STATS` | 0 | 0, 1 |
 /// | [`start_within`](Self::start_within) | `MQ_START_SECONDS` | 120 | seconds |
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
     /// The structure of the matching engine, and its parameters: a [`Kind`](crate::Kind)`.into()`, or a parsed text.
     pub structure: Choice,
-    /// Which buffers eager messages use.
-    pub policy: Policy,
+    /// Which buffers eager messages use: a [`Policy`](crate::Policy), and its parameters.
+    pub channel: Channel,
     /// Whether a receive with no unexpected match first polls the transport and takes its message directly,
     /// bypassing the engine (Nemesis).
     pub bypass: bool,
@@ -78,6 +80,8 @@ pub struct Options {
     /// What to do while nothing arrives; unless given, decided by the number of processes and cores. A program
     /// that only asks (`test`, `iprobe`, `progress`) gives up its core as often, but never sleeps.
     pub patience: Option<Patience>,
+    /// Whether this process prints what it has sent and received, and how, on stderr when it leaves.
+    pub statistics: bool,
     /// How long to wait for the others at the start, where no launcher reports that one will not come.
     pub start_within: Duration,
 }
@@ -109,7 +113,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             structure: Choice::default(),
-            policy: Policy::default(),
+            channel: Channel::default(),
             bypass: true,
             eager_limit: CELL_PAYLOAD,
             unexpected_limit: 1 << 30,
@@ -122,6 +126,7 @@ impl Default for Options {
             nontemporal_from: None,
             fastbox: true,
             patience: None,
+            statistics: false,
             start_within: Duration::from_secs(120),
         }
     }
@@ -167,8 +172,11 @@ impl Options {
             Ok(())
         });
         each("MQ_POLICY", &mut |value| {
-            let names = || one_of(Policy::ALL.iter().map(|policy| policy.name()));
-            self.policy = parsed(value).ok_or_else(names)?;
+            let expected = |wrong| match wrong {
+                NoSuchChannel::Policy(_) => one_of(Policy::ALL.iter().map(|policy| policy.name())),
+                _ => PARAMETERS.into(),
+            };
+            self.channel = value.to_string_lossy().parse().map_err(expected)?;
             Ok(())
         });
         each("MQ_EAGER_LIMIT", &mut |value| {
@@ -213,6 +221,7 @@ impl Options {
             self.patience = Some(patience(value)?);
             Ok(())
         });
+        each("MQ_STATS", &mut |value| switch(value, &mut self.statistics));
         each("MQ_START_SECONDS", &mut |value| {
             let seconds = parsed(value).filter(|&seconds| seconds > 0);
             let seconds = seconds.ok_or("a number of seconds, at least 1")?;
@@ -234,7 +243,8 @@ impl Options {
     /// The options of the transport.
     pub(crate) fn of_transport(&self) -> mq_shm::Options {
         mq_shm::Options::default().with(|told| {
-            told.policy = self.policy;
+            told.policy = self.channel.policy;
+            told.tuning = self.channel.tuning;
             told.fastbox = self.fastbox;
             told.single_copy = self.single_copy;
             told.cooperative_copy = self.cooperative_copy;
@@ -252,6 +262,9 @@ fn parsed<V: core::str::FromStr>(value: &OsStr) -> Option<V> {
 fn one_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("one of {}", names.collect::<Vec<_>>().join(", "))
 }
+
+/// What may follow the name of a policy.
+const PARAMETERS: &str = "a policy followed by any of :box_after=, :credits=, :grow= and :low_water=, each with a number";
 
 fn switch(value: &OsStr, to: &mut bool) -> Result<(), String> {
     *to = match value.to_str() {
@@ -314,7 +327,7 @@ mod tests {
     fn every_variable_is_read() {
         let (options, ignored) = read(&[
             ("MQ_STRUCTURE", "pnp:partner_threshold=9"),
-            ("MQ_POLICY", "shared"),
+            ("MQ_POLICY", "shared:grow=3"),
             ("MQ_BYPASS", "0"),
             ("MQ_EAGER_LIMIT", "64K"),
             ("MQ_UNEXPECTED_LIMIT", "96M"),
@@ -327,12 +340,13 @@ mod tests {
             ("MQ_NONTEMPORAL_FROM", "2M"),
             ("MQ_FASTBOX", "0"),
             ("MQ_PATIENCE", "5,7"),
+            ("MQ_STATS", "1"),
             ("MQ_START_SECONDS", "9"),
         ]);
         assert_eq!(ignored, []);
         let expected = Options {
             structure: "pnp:partner_threshold=9".parse().expect("a structure"),
-            policy: Policy::Shared,
+            channel: "shared:grow=3".parse().expect("a channel"),
             bypass: false,
             eager_limit: 64 << 10,
             unexpected_limit: 96 << 20,
@@ -345,6 +359,7 @@ mod tests {
             nontemporal_from: Some(2 << 20),
             fastbox: false,
             patience: Some(Patience::YIELDING.with(|p| (p.spins, p.yields) = (5, 7))),
+            statistics: true,
             start_within: Duration::from_secs(9),
         };
         assert_eq!(options, expected);
@@ -381,7 +396,7 @@ mod tests {
             None
         });
         let names = names.into_inner();
-        assert_eq!(names.len(), 15);
+        assert_eq!(names.len(), 16);
         let document = include_str!("../../../docs/variables.md");
         let here = include_str!("options.rs");
         for name in names {

@@ -6,6 +6,7 @@
 
 mod shm;
 
+use mq_shm::channel::Counters;
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
 use mq_shm::{Block, Copied, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError, Stretch};
@@ -120,6 +121,10 @@ pub unsafe trait Transport {
     fn want(&mut self, process: Option<Process>) -> Result<(), ShmError>;
     /// Cancels one [`want`](Self::want).
     fn unwant(&mut self, process: Option<Process>);
+    /// What it has sent, and through which buffers, if it counts that.
+    fn counters(&self) -> Option<&Counters> {
+        None
+    }
     /// Looks for processes that have ended; returns how many it found.
     ///
     /// # Errors

@@ -102,7 +102,7 @@ fn messages_of_several_parts_are_not_begun_anew() {
         let options = Options::default().with(|o| {
             o.eager_limit = 100_000;
             o.unexpected_limit = [70_000, LIMIT][round / 3 % 2];
-            o.policy = [Policy::PerPeer, Policy::default()][round / 6 % 2];
+            o.channel.policy = [Policy::PerPeer, Policy::default()][round / 6 % 2];
         });
         let sent = AtomicUsize::new(0);
         let profiles = World::threads_with(2, &options, |world| {

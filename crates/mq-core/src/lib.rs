@@ -35,6 +35,12 @@
 //!   [`Arrangement`](arrangement::Arrangement) if the links between entries are yours, but
 //!   storage and order are the common ones; [`MatchQueues`] to start from scratch.
 //! - [`Meter`], [`Footprint`]: the cost of a search, the memory of a structure.
+//!
+//! # Threads and features
+//! An [`Engine`] is for one thread at a time: its operations take `&mut self`. For many threads there is
+//! `SharedEngine`. The feature `shared` brings that, and the dependencies `parking_lot` and `crossbeam-utils`;
+//! `default-features = false` leaves all three out. The crate uses the standard library, does no I/O and starts no
+//! thread.
 
 pub mod arrangement;
 mod collective;

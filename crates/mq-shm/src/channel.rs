@@ -86,6 +86,74 @@ impl FromStr for Policy {
     }
 }
 
+/// A policy and its parameters, as users write them: the policy's name, then any of the fields of [`Tuning`], each as
+/// `:NAME=VALUE`. Those that are not named have their defaults.
+///
+/// ```
+/// use mq_shm::Policy;
+/// use mq_shm::channel::Channel;
+///
+/// let channel: Channel = "per-peer:credits=8:grow=16".parse()?;
+/// assert_eq!((channel.policy, channel.tuning.credits), (Policy::PerPeer, 8));
+/// assert_eq!(channel.to_string(), "per-peer:credits=8:grow=16");
+/// # Ok::<(), mq_shm::channel::NoSuchChannel>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(clippy::exhaustive_structs, reason = "these two are what a channel is")]
+pub struct Channel {
+    /// The policy.
+    pub policy: Policy,
+    /// Its parameters.
+    pub tuning: Tuning,
+}
+
+impl FromStr for Channel {
+    type Err = NoSuchChannel;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.split(':');
+        let policy = parts.next().unwrap_or_default().parse()?;
+        let mut tuning = Tuning::default();
+        for part in parts {
+            let wrong = || NoSuchChannel::Parameter(part.to_owned());
+            let (name, value) = part.split_once('=').ok_or_else(wrong)?;
+            let mut fields = tuning.fields();
+            let known = fields.iter_mut().find(|(known, _)| *known == name);
+            let (_, field) = known.ok_or_else(wrong)?;
+            **field = value.parse().map_err(|_| wrong())?;
+        }
+        Ok(Self { policy, tuning })
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.policy.name())?;
+        let (mut defaults, mut tuning) = (Tuning::default(), self.tuning);
+        let both = tuning.fields().into_iter().zip(defaults.fields());
+        for ((name, value), (_, default)) in both {
+            if value != default {
+                write!(f, ":{name}={value}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a text is no [`Channel`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoSuchChannel {
+    /// No policy has that name.
+    #[error(transparent)]
+    Policy(#[from] NoSuchPolicy),
+    /// There is no such parameter, or it cannot have that value.
+    #[error(
+        "{0:?} is no parameter of a policy; expected box_after, credits, grow or low_water, each as NAME=NUMBER"
+    )]
+    Parameter(String),
+}
+
 /// Parameters of the policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -102,6 +170,16 @@ pub struct Tuning {
 }
 
 impl Tuning {
+    /// By name.
+    fn fields(&mut self) -> [(&'static str, &mut u32); 4] {
+        [
+            ("box_after", &mut self.box_after),
+            ("credits", &mut self.credits),
+            ("grow", &mut self.grow),
+            ("low_water", &mut self.low_water),
+        ]
+    }
+
     /// A changed copy: `Tuning::default().with(|t| t.box_after = 1)`.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
@@ -225,6 +303,37 @@ mod tests {
             error.contains("srq") && error.contains("adaptive+shared"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn parameters_are_read_as_they_are_written() {
+        for text in [
+            "shared",
+            "per-peer:credits=9",
+            "adaptive+shared:box_after=1:grow=2:low_water=3",
+        ] {
+            let channel: Channel = text.parse().expect("known");
+            assert_eq!(channel.to_string(), text);
+        }
+        let default: Channel = "per-peer:credits=4".parse().expect("known");
+        assert_eq!(
+            (default.tuning, &*default.to_string()),
+            (Tuning::default(), "per-peer")
+        );
+        for (text, wrong) in [
+            ("srq:grow=1", "srq"),
+            ("shared:", "\"\" is no parameter"),
+            ("shared:grow", "\"grow\" is no parameter"),
+            ("shared:grow=", "\"grow=\" is no parameter"),
+            ("shared:grow=-1", "\"grow=-1\" is no parameter"),
+            (
+                "shared:shrink=1",
+                "expected box_after, credits, grow or low_water",
+            ),
+        ] {
+            let error = text.parse::<Channel>().unwrap_err().to_string();
+            assert!(error.contains(wrong), "{text}: {error}");
+        }
     }
 
     #[test]

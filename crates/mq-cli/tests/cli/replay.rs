@@ -49,6 +49,30 @@ fn every_structure_reproduces_a_real_trace() {
     }
 }
 
+/// What of a table does not change from run to run: structures, entries visited, longest queues, memory.
+fn steady_columns(text: &str) -> Vec<String> {
+    let cells =
+        |line: &str| -> Vec<String> { line.split('|').map(|cell| cell.trim().into()).collect() };
+    let rows = text.lines().map(cells);
+    let rows = rows.filter(|cells| cells.len() == 8 && cells[0].parse::<Kind>().is_ok());
+    rows.map(|cells| [&cells[..1], &cells[3..]].concat().join(" | "))
+        .collect()
+}
+
+#[test]
+fn the_readme_shows_what_its_first_command_prints() {
+    let run = mq(&["replay", &real("hpcc32-r0"), "--repeat", "1"]);
+    let readme = include_str!("../../../../README.md");
+    let (_, shown) = readme
+        .split_once("replay traces/hpcc32-r0.mqt.gz\n```")
+        .expect("the command");
+    let (shown, _) = shown
+        .split_once("An operation is")
+        .expect("its explanation");
+    assert_eq!(steady_columns(shown).len(), Kind::ALL.len());
+    assert_eq!(steady_columns(shown), steady_columns(&run.stdout));
+}
+
 #[test]
 fn deep_queues_show_in_the_visits_of_a_list() {
     let (preposted, unexpected) = (

@@ -408,6 +408,30 @@ fn a_wrong_switch_is_named_with_what_it_may_be() {
 }
 
 #[test]
+fn what_was_sent_is_told_on_request() {
+    let settings = [
+        ("MQ_STATS", "1"),
+        ("MQ_POLICY", "per-peer:credits=2"),
+        ("MQ_STRUCTURE", "bins:bins=4"),
+    ];
+    let output = mq(&["pingpong", "--sizes", "8"], &settings);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let with = "with structure bins:bins=4, policy per-peer:credits=2";
+    for rank in ["mq: rank 0: ", "mq: rank 1: "] {
+        let heading = told.lines().find(|line| line.starts_with(rank));
+        assert!(heading.is_some_and(|line| line.ends_with(with)), "{told}");
+    }
+    for line in [
+        "sent with their data",
+        "taken by a waiting receive",
+        "through fastboxes",
+    ] {
+        assert_eq!(told.matches(line).count(), 2, "{told}");
+    }
+}
+
+#[test]
 fn a_wrong_setting_is_named_once() {
     let output = mq(&["pingpong", "--sizes", "8"], &[("MQ_BYPASS", "perhaps")]);
     let errors = String::from_utf8_lossy(&output.stderr);

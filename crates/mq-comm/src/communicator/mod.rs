@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use mq_core::mpi::{MpiPattern, TagSelector};
 use mq_core::{Source, TrafficClass};
+use mq_shm::channel::Counters;
 use mq_shm::{Endpoint, Process};
 
 use crate::blocking::Out;
@@ -275,6 +276,14 @@ impl<T: Transport> Communicator<T> {
     #[must_use]
     pub fn profile(&self) -> Profile {
         self.inner.core().state.profile
+    }
+
+    /// What the transport has sent for this process, in all communicators, and through which buffers; `None` if it
+    /// does not count that. Its messages are those of the program and those of the protocol: announcements, answers,
+    /// collectives.
+    #[must_use]
+    pub fn counters(&self) -> Option<Counters> {
+        self.inner.core().transport.counters().cloned()
     }
 
     /// Bytes of memory that messages take in this process which it has not received yet, in all communicators: their

@@ -12,6 +12,7 @@ use crate::header::{Kind, Payload};
 use crate::messages::{Body, Keeper};
 use crate::request::{ANYONE, Outcome, Stage};
 use crate::say::say;
+use crate::statistics;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
@@ -324,6 +325,10 @@ impl<T: Transport> Core<T> {
             self.transport.fail();
         }
         step(Step::SeenThrough);
+        if let Some(how) = self.tells.take() {
+            let (me, counters) = (self.transport.me().0, self.transport.counters());
+            say(&statistics::table(me, &how, &self.state.profile, counters));
+        }
         left
     }
 }

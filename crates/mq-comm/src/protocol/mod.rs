@@ -94,6 +94,8 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) standing: Option<Process>,
     /// When deaths were last looked for, in a process that never rests.
     pub(crate) roll_call: RollCall,
+    /// The structure and the policy in words, if what was sent and received is to be told in the end.
+    tells: Option<String>,
     /// The operating system's number of the process.
     pid: u32,
     /// Whether what others wait for has been seen through.
@@ -293,6 +295,12 @@ impl<T: Transport> Core<T> {
             attempts: 0,
             standing: None,
             roll_call: RollCall::default(),
+            tells: (options.statistics).then(|| {
+                format!(
+                    "structure {}, policy {}",
+                    options.structure, options.channel
+                )
+            }),
             pid: std::process::id(),
             has_left: false,
         }

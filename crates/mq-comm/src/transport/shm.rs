@@ -1,5 +1,6 @@
 //! The shared memory of one machine as a transport.
 
+use mq_shm::channel::Counters;
 use mq_shm::segment::Memory;
 use mq_shm::wait::Idle;
 use mq_shm::{
@@ -162,6 +163,10 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
     #[inline(always)]
     fn unwant(&mut self, process: Option<Process>) {
         Endpoint::unwant(self, process);
+    }
+
+    fn counters(&self) -> Option<&Counters> {
+        Some(Endpoint::counters(self))
     }
 
     fn check_peers(&mut self) -> Result<usize, ShmError> {
