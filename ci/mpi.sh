@@ -71,6 +71,7 @@ policies=$(benches/node/switches.py --only policies --rounds 1 --samples 1 --blo
 # A library beside itself, as stock and as ours.
 mkdir -p "$made/mpich/bin"
 for program in mpicc mpirun; do ln -s "$(command -v $program.mpich)" "$made/mpich/bin/$program"; done
+ln -s "$(command -v hydra_pmi_proxy)" "$made/mpich/bin" # mpirun looks for it beside itself
 compared=$(benches/mpi/compare.sh --stock "$made/mpich" --ours "$made/mpich" --structures list --orders reverse \
     --only pingpong,posted --sizes 8 --depths 0,16 --rounds 1 --repetitions 3 --budget 0.05)
 [ "$(echo "$compared" | grep -c -E '^\| (blocking|reverse) .* \| +[0-9.]+')" -ge 5 ] || {
