@@ -53,10 +53,12 @@ whole() {
 
 # known NAME VALUES LIST: dies unless all of VALUES, separated by commas, are in LIST.
 known() {
-    local value
+    local value name
     [ -n "$2" ] || die "$1 is empty; expected some of: ${3//,/, }"
     for value in ${2//,/ }; do
-        [[ ,$3, == *,"$value",* ]] || die "$1: \`$value\` is not one of: ${3//,/, }"
+        # A structure may have parameters, as in bins:bins=64.
+        [ "$1" = --structures ] && name=${value%%:*} || name=$value
+        [[ ,$3, == *,"$name",* ]] || die "$1: \`$value\` is not one of: ${3//,/, }"
     done
 }
 

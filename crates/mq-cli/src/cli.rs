@@ -150,8 +150,8 @@ pub(crate) struct ReplayOptions {
 /// The structures that a command times.
 #[derive(Args, Debug)]
 pub(crate) struct Timed {
-    /// Structures to replay through, comma-separated, with parameters as in bins:bins=64; `all` for all
-    /// of them
+    /// Structures to replay through, comma-separated, with parameters as in bins:bins=64; `mq structures`
+    /// lists them; `all` for all of them
     #[arg(
         short, long, value_name = "NAME", value_delimiter = ',', default_value = "all",
         value_parser = asked,

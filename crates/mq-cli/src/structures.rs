@@ -12,6 +12,9 @@ use crate::report::{self, Cells};
 
 /// Characters per line of a cell on a terminal, so that the tables fit into 80 columns.
 const CELL: usize = 30;
+/// The same for what a parameter means, and what it may be, which share a line with more.
+const MEANING: usize = 22;
+const ALLOWED: usize = 13;
 
 /// One structure. The fields are keys of the JSON output.
 #[derive(Serialize)]
@@ -26,7 +29,8 @@ struct Row {
 /// One parameter of a structure. The fields are keys of the JSON output.
 #[derive(Serialize)]
 struct ParameterRow {
-    name: &'static str,
+    /// Not `name`: scripts look for the structures' names by that key.
+    parameter: &'static str,
     default: String,
     allowed: &'static str,
     meaning: &'static str,
@@ -40,7 +44,7 @@ pub(crate) fn run(options: &StructuresOptions) -> Result<(), Error> {
             let terminal = std::io::stdout().is_terminal();
             let width = if terminal { CELL } else { usize::MAX };
             let structures = structures(width);
-            let parameters = parameters(width);
+            let parameters = parameters(terminal);
             report::print(&format!(
                 "{structures}\n* the default\n\n{parameters}\nname a structure with parameters as in \
                  adaptive:bins=64:adaptive_search=16\n"
@@ -52,7 +56,7 @@ pub(crate) fn run(options: &StructuresOptions) -> Result<(), Error> {
 fn row(kind: &Kind) -> Row {
     let defaults = Tuning::default();
     let parameter = |parameter: &Parameter| ParameterRow {
-        name: parameter.name(),
+        parameter: parameter.name(),
         default: parameter.value(&defaults).to_string(),
         allowed: parameter.allowed(),
         meaning: parameter.meaning(),
@@ -83,18 +87,23 @@ fn structures(width: usize) -> String {
     )
 }
 
-fn parameters(width: usize) -> String {
+fn parameters(is_narrow: bool) -> String {
     let defaults = Tuning::default();
+    let (meaning, allowed) = match is_narrow {
+        true => (MEANING, ALLOWED),
+        false => (usize::MAX, usize::MAX),
+    };
     let cells = |parameter: &Parameter| {
         let kinds: Vec<&str> = parameter.kinds().iter().map(|kind| kind.name()).collect();
         vec![
             parameter.name().into(),
             kinds.join(", "),
             parameter.value(&defaults).to_string(),
-            report::wrapped(parameter.meaning(), width),
+            report::wrapped(parameter.meaning(), meaning),
+            report::wrapped(parameter.allowed(), allowed),
         ]
     };
     let rows: Vec<Vec<String>> = Parameter::ALL.iter().map(cells).collect();
-    let header = ["parameter", "of", "default", "meaning"];
+    let header = ["parameter", "of", "default", "meaning", "allowed"];
     report::table(&header, &rows, Cells::Text)
 }

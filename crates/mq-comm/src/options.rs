@@ -7,7 +7,7 @@ use std::time::Duration;
 use mq_core::structures::{Choice, ChoiceError};
 use mq_shm::channel::{Channel, NoSuchChannel};
 use mq_shm::wait::Patience;
-use mq_shm::{CELL_PAYLOAD, Geometry, Policy, ShmError};
+use mq_shm::{CELL_PAYLOAD, Geometry, ShmError};
 
 /// How a process sends and receives. Processes of one world may differ.
 ///
@@ -172,10 +172,7 @@ impl Options {
             Ok(())
         });
         each("MQ_POLICY", &mut |value| {
-            let expected = |wrong| match wrong {
-                NoSuchChannel::Policy(_) => one_of(Policy::ALL.iter().map(|policy| policy.name())),
-                _ => PARAMETERS.into(),
-            };
+            let expected = |wrong: NoSuchChannel| wrong.expected();
             self.channel = value.to_string_lossy().parse().map_err(expected)?;
             Ok(())
         });
@@ -258,13 +255,6 @@ impl Options {
 fn parsed<V: core::str::FromStr>(value: &OsStr) -> Option<V> {
     value.to_str()?.parse().ok()
 }
-
-fn one_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    format!("one of {}", names.collect::<Vec<_>>().join(", "))
-}
-
-/// What may follow the name of a policy.
-const PARAMETERS: &str = "a policy followed by any of :box_after=, :credits=, :grow= and :low_water=, each with a number";
 
 fn switch(value: &OsStr, to: &mut bool) -> Result<(), String> {
     *to = match value.to_str() {

@@ -82,25 +82,24 @@ pub(crate) fn table(
         return text;
     };
     let all = counters.messages();
-    let by_box = format!(
-        "{} of {all}, answers and announcements included",
-        share(counters.by_box(), all)
-    );
-    line("through fastboxes", counters.by_box(), by_box);
-    line("through queues", counters.by_queue, String::new());
     line(
-        "fastboxes to other processes",
-        counters.boxes.into(),
-        String::new(),
+        "messages of the transport",
+        all,
+        "answers and announcements included".into(),
     );
-    line("cells", counters.cells.into(), String::new());
-    line(
-        "times that few cells were left",
-        counters.low_water,
-        String::new(),
-    );
-    line("times that no cell was left", counters.full, String::new());
+    let (by_box, by_queue) = (counters.by_box(), counters.by_queue);
+    line("  through fastboxes", by_box, share(by_box, all));
+    line("  through queues", by_queue, share(by_queue, all));
     sizes(&mut text, counters);
+    let mut line = |name: &str, count: u64| {
+        if count > 0 {
+            let _ = write!(text, "\n  {name:<32}{count:>14}");
+        }
+    };
+    line("fastboxes to other processes", counters.boxes.into());
+    line("cells", counters.cells.into());
+    line("times that few cells were left", counters.low_water);
+    line("times that no cell was left", counters.full);
     text
 }
 
@@ -119,7 +118,7 @@ fn sizes(text: &mut String, counters: &Counters) {
         _ => format!("{count} from {}", short(1 << (class - 1))),
     };
     let classes: Vec<String> = classes.map(class).collect();
-    let _ = write!(text, "\n  bytes of these: {}", classes.join(", "));
+    let _ = write!(text, "\n    of bytes: {}", classes.join(", "));
 }
 
 /// A power of two in short.
@@ -185,8 +184,7 @@ mod tests {
         }
         let said = table(0, "it", &Profile::default(), Some(&counters));
         let sizes = said.lines().last();
-        let expected =
-            "  bytes of these: 5 of 0, 6 of 1, 7 from 2, 8 from 1K, 9 from 1M, 1 from 4G";
+        let expected = "    of bytes: 5 of 0, 6 of 1, 7 from 2, 8 from 1K, 9 from 1M, 1 from 4G";
         assert_eq!(sizes, Some(expected));
     }
 }

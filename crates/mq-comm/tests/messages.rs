@@ -132,6 +132,34 @@ fn a_message_that_is_too_long_is_cut_and_counts_as_received() {
 /// A receiver that probes first keeps the sender waiting, like one that only receives: no more is taken in
 /// than is wanted.
 #[test]
+fn what_was_sent_is_counted_by_the_buffers_that_it_took() {
+    let _watchdog = watchdog("what_was_sent_is_counted");
+    let options = Options::default().with(|o| {
+        o.channel = "adaptive+shared:box_after=2".parse().expect("a channel");
+    });
+    let counted = World::threads_with(2, &options, |world| {
+        if world.rank() == 0 {
+            (0..10_u64).try_for_each(|number| world.send(&[number], 1, 1))?;
+        } else {
+            let mut word = [0_u64];
+            (0..10).try_for_each(|_| world.recv(&mut word, 0, 1).map(|_| ()))?;
+        }
+        Ok(world.counters())
+    });
+    let [sender, receiver] = &counted.expect("no rank fails")[..] else {
+        unreachable!("there are two");
+    };
+    let (sender, receiver) = (
+        sender.as_ref().expect("it counts"),
+        receiver.as_ref().expect("it counts"),
+    );
+    assert_eq!((sender.messages(), receiver.messages()), (10, 0));
+    // The two after which there is a box, and the one that opens it.
+    assert_eq!((sender.by_queue, sender.by_box(), sender.boxes), (3, 7, 1));
+    assert_eq!((sender.by_size[4], sender.bytes_by_size[4]), (10, 80));
+}
+
+#[test]
 fn who_probes_first_is_not_flooded() {
     const MESSAGES: u32 = 20_000;
     let _dog = watchdog("probes first");

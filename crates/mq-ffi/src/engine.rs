@@ -2,8 +2,9 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
+use core::str::FromStr;
 
-use mq_core::structures::Choice;
+use mq_core::structures::{Choice, Kind};
 use mq_core::{Budget, ContextOptions, Engine, EngineOptions, HighWater};
 
 use crate::allocator;
@@ -141,7 +142,7 @@ impl Plan {
         let session = session.filter(|session| session.settings.watches());
         let watched = session.is_some() || flags & MQ_STATISTICS != 0;
         if let Some(session) = &session {
-            session.tally.uses(structure.kind());
+            session.tally.uses(&structure);
         }
         Ok(Self {
             structure,
@@ -171,16 +172,18 @@ impl Plan {
     }
 }
 
+/// A [`Choice`], with parameters, or a `Kind` where there can be none.
+///
 /// # Safety
 /// `name` is null or a C string.
-pub(crate) unsafe fn read_structure(name: *const c_char) -> Result<Option<Choice>, c_int> {
+pub(crate) unsafe fn read_structure<T: FromStr>(name: *const c_char) -> Result<Option<T>, c_int> {
     if name.is_null() {
         return Ok(None);
     }
     // SAFETY: not null, and a C string as required of the caller.
     let name = unsafe { CStr::from_ptr(name) };
-    let choice = name.to_str().ok().and_then(|name| name.parse().ok());
-    choice.map(Some).ok_or(MQ_ERR_STRUCTURE)
+    let structure = name.to_str().ok().and_then(|name| name.parse().ok());
+    structure.map(Some).ok_or(MQ_ERR_STRUCTURE)
 }
 
 /// Frees an engine. Entries still queued are dropped; their cookies remain the caller's. Null is allowed.
@@ -215,12 +218,8 @@ pub unsafe extern "C" fn mq_context_create(
         let options = unsafe { options.as_ref() };
         let mut made = terms(options)?;
         // SAFETY: as required of the caller.
-        if let Some(choice) = unsafe { read_structure(structure(options)) }? {
-            // Parameters are the engine's: contexts may share one object.
-            if choice != choice.kind().into() {
-                return Err(MQ_ERR_STRUCTURE);
-            }
-            made = made.kind(choice.kind());
+        if let Some(kind) = unsafe { read_structure::<Kind>(structure(options)) }? {
+            made = made.kind(kind);
         }
         let group = group(options);
         let engine = entered.matching.engine_mut();
@@ -361,7 +360,6 @@ pub unsafe extern "C" fn mq_context_free(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mq_core::structures::Kind;
 
     #[test]
     fn the_header_says_the_version_of_the_library() {

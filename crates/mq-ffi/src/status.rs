@@ -27,7 +27,8 @@ pub const MQ_ERR_ANY_TAG: c_int = -6;
 pub const MQ_ERR_ENTRY_BUDGET: c_int = -7;
 /// The budget of bytes does not cover the message; it was not queued.
 pub const MQ_ERR_BYTE_BUDGET: c_int = -8;
-/// There is no structure of that name, or it has no such parameter, or the parameter cannot have that value.
+/// There is no structure of that name, or it has no such parameter, or the parameter cannot have that value, or
+/// a context's structure has parameters.
 pub const MQ_ERR_STRUCTURE: c_int = -9;
 /// An argument has an invalid value.
 pub const MQ_ERR_ARGUMENT: c_int = -10;

@@ -86,7 +86,7 @@ impl Watch {
 
     /// A context has another size, a size at last, or none any more. What is queued stays with the communicator that
     /// it was recorded for, so only an empty context can be another communicator from now on. One whose size is
-    /// withdrawn is: the next may have the same size.
+    /// withdrawn is: the next may have the same size, or none, as between two groups.
     pub(crate) fn context_updated(
         &mut self,
         context: u32,
@@ -102,10 +102,10 @@ impl Watch {
             return;
         };
         match (named.group, group) {
-            (None, None) => return,
             (None, Some(group)) => session.size_known(named.number, group),
-            (Some(known), _) if group == Some(known) || !is_empty => return,
-            (Some(_), _) => {
+            (Some(known), Some(group)) if known == group => return,
+            _ if !is_empty => return,
+            _ => {
                 session.context_freed(named.number);
                 named.number = session.context_created(group);
                 self.missed.retain(|pattern| pattern.context().0 != context);

@@ -6,6 +6,7 @@
 )]
 
 use core::ffi::{CStr, c_int, c_void};
+use core::mem::zeroed;
 use core::ptr::{null, null_mut};
 
 use mq::*;
@@ -238,6 +239,12 @@ fn wrong_arguments_are_named_and_change_nothing() {
             let made = mq_engine_new(&raw const unknown, &raw mut engine);
             assert_eq!(made, MQ_ERR_STRUCTURE, "{wrong:?}");
             assert!(engine.is_null());
+        }
+        for wrong in [c"5d", c"bins:bins=8", c"bins:bins=256"] {
+            let mut unknown: mq_context_options = zeroed();
+            unknown.structure = wrong.as_ptr();
+            let made = mq_context_create(queues.0, 5, &raw const unknown);
+            assert_eq!(made, MQ_ERR_STRUCTURE, "{wrong:?}");
         }
         let (mut posted, mut unexpected) = (9, 9);
         mq_lengths(queues.0, &raw mut posted, &raw mut unexpected);

@@ -383,8 +383,8 @@ fn a_size_that_is_given_later_is_in_the_trace() {
                 mq_extract(engine, &WANTED, null_mut(), null_mut()),
                 MQ_MATCHED
             );
-            // The next communicators: of another size, of the same, and between two groups.
-            for size in [Some(12), Some(12), None] {
+            // The next communicators: of another size, of the same, between two groups, and again of one.
+            for size in [Some(12), Some(12), None, None, Some(12)] {
                 assert_eq!(mq_context_update(engine, 1, null()), MQ_NONE);
                 let mut options = sized(size.unwrap_or(20));
                 if size.is_none() {
@@ -407,8 +407,13 @@ fn a_size_that_is_given_later_is_in_the_trace() {
         "c 3 12 2",
         "a 3 3 7",
         "p 3 3 7 =2",
-        "a 4 3 7",
-        "p 4 3 7 =3",
+        "a 5 3 7",
+        "p 5 3 7 =3",
+        "a 7 3 7",
+        "p 7 3 7 =4",
+        "c 8 12 2",
+        "a 8 3 7",
+        "p 8 3 7 =5",
     ];
     assert_eq!(trace, lines.join("\n"));
 }

@@ -86,8 +86,8 @@ impl FromStr for Policy {
     }
 }
 
-/// A policy and its parameters, as users write them: the policy's name, then any of the fields of [`Tuning`], each as
-/// `:NAME=VALUE`. Those that are not named have their defaults.
+/// A policy and its parameters, as users write them: the policy's name, then any of the fields of [`Tuning`] that it
+/// uses, each as `:NAME=VALUE`. Those that are not named have their defaults.
 ///
 /// ```
 /// use mq_shm::Policy;
@@ -112,15 +112,26 @@ impl FromStr for Channel {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut parts = text.split(':');
-        let policy = parts.next().unwrap_or_default().parse()?;
+        let policy: Policy = parts.next().unwrap_or_default().parse()?;
         let mut tuning = Tuning::default();
+        let mut set: Vec<&str> = Vec::new();
         for part in parts {
-            let wrong = || NoSuchChannel::Parameter(part.to_owned());
-            let (name, value) = part.split_once('=').ok_or_else(wrong)?;
-            let mut fields = tuning.fields();
-            let known = fields.iter_mut().find(|(known, _)| *known == name);
-            let (_, field) = known.ok_or_else(wrong)?;
-            **field = value.parse().map_err(|_| wrong())?;
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let parameter = || name.to_owned();
+            let mut fields = tuning.fields(policy);
+            let Some((_, field)) = fields.iter_mut().find(|(known, _)| *known == name) else {
+                let name = parameter();
+                return Err(NoSuchChannel::Parameter { policy, name });
+            };
+            if set.contains(&name) {
+                let parameter = parameter();
+                return Err(NoSuchChannel::Twice { parameter });
+            }
+            set.push(name);
+            **field = value.parse().map_err(|_| NoSuchChannel::Value {
+                parameter: parameter(),
+                value: value.to_owned(),
+            })?;
         }
         Ok(Self { policy, tuning })
     }
@@ -130,8 +141,8 @@ impl fmt::Display for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.policy.name())?;
         let (mut defaults, mut tuning) = (Tuning::default(), self.tuning);
-        let both = tuning.fields().into_iter().zip(defaults.fields());
-        for ((name, value), (_, default)) in both {
+        let defaults = defaults.fields(self.policy);
+        for ((name, value), (_, default)) in tuning.fields(self.policy).into_iter().zip(defaults) {
             if value != default {
                 write!(f, ":{name}={value}")?;
             }
@@ -141,17 +152,74 @@ impl fmt::Display for Channel {
 }
 
 /// Why a text is no [`Channel`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoSuchChannel {
     /// No policy has that name.
-    #[error(transparent)]
-    Policy(#[from] NoSuchPolicy),
-    /// There is no such parameter, or it cannot have that value.
-    #[error(
-        "{0:?} is no parameter of a policy; expected box_after, credits, grow or low_water, each as NAME=NUMBER"
-    )]
-    Parameter(String),
+    Policy(NoSuchPolicy),
+    /// The policy has no such parameter.
+    Parameter {
+        /// The policy.
+        policy: Policy,
+        /// The name that it does not know.
+        name: String,
+    },
+    /// A parameter was named more than once.
+    Twice {
+        /// Its name.
+        parameter: String,
+    },
+    /// The parameter cannot have that value.
+    Value {
+        /// Its name.
+        parameter: String,
+        /// The value, empty if there was none.
+        value: String,
+    },
+}
+
+impl NoSuchChannel {
+    /// What would have been right, for a sentence that begins with "expected".
+    #[must_use]
+    pub fn expected(&self) -> String {
+        match self {
+            Self::Policy(_) => {
+                let names = Policy::ALL.map(Policy::name);
+                format!("one of {}", names.join(", "))
+            }
+            Self::Parameter { policy, .. } => {
+                let mut tuning = Tuning::default();
+                let fields = tuning.fields(*policy);
+                let forms: Vec<String> = fields
+                    .iter()
+                    .map(|(name, _)| format!("{name}=NUMBER"))
+                    .collect();
+                format!("some of {} after `{policy}:`", forms.join(", "))
+            }
+            Self::Twice { parameter } => format!("{parameter} once"),
+            Self::Value { parameter, .. } => format!("a whole number for {parameter}"),
+        }
+    }
+}
+
+impl fmt::Display for NoSuchChannel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(unknown) => return unknown.fmt(f),
+            Self::Parameter { policy, name } => write!(f, "`{policy}` has no parameter `{name}`")?,
+            Self::Twice { parameter } => write!(f, "`{parameter}` is named twice")?,
+            Self::Value { parameter, value } => write!(f, "`{parameter}` cannot be `{value}`")?,
+        }
+        write!(f, "; expected {}", self.expected())
+    }
+}
+
+impl core::error::Error for NoSuchChannel {}
+
+impl From<NoSuchPolicy> for NoSuchChannel {
+    fn from(unknown: NoSuchPolicy) -> Self {
+        Self::Policy(unknown)
+    }
 }
 
 /// Parameters of the policies.
@@ -170,14 +238,18 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// By name.
-    fn fields(&mut self) -> [(&'static str, &mut u32); 4] {
-        [
-            ("box_after", &mut self.box_after),
-            ("credits", &mut self.credits),
-            ("grow", &mut self.grow),
-            ("low_water", &mut self.low_water),
-        ]
+    /// Those that a policy uses, by name.
+    fn fields(&mut self, policy: Policy) -> Vec<(&'static str, &mut u32)> {
+        let mut fields = Vec::new();
+        if matches!(policy, Policy::AdaptivePerPeer | Policy::AdaptiveShared) {
+            fields.push(("box_after", &mut self.box_after));
+        }
+        if policy.divides_cells() {
+            fields.push(("credits", &mut self.credits));
+        }
+        fields.push(("grow", &mut self.grow));
+        fields.push(("low_water", &mut self.low_water));
+        fields
     }
 
     /// A changed copy: `Tuning::default().with(|t| t.box_after = 1)`.
@@ -321,14 +393,24 @@ mod tests {
             (Tuning::default(), "per-peer")
         );
         for (text, wrong) in [
-            ("srq:grow=1", "srq"),
-            ("shared:", "\"\" is no parameter"),
-            ("shared:grow", "\"grow\" is no parameter"),
-            ("shared:grow=", "\"grow=\" is no parameter"),
-            ("shared:grow=-1", "\"grow=-1\" is no parameter"),
+            ("srq:grow=1", "expected per-peer, adaptive+per-peer"),
+            ("shared:", "`shared` has no parameter ``"),
             (
-                "shared:shrink=1",
-                "expected box_after, credits, grow or low_water",
+                "shared:credits=8",
+                "has no parameter `credits`; expected some of grow=NUMBER, low_water=NUMBER after",
+            ),
+            (
+                "per-peer:box_after=3",
+                "`per-peer` has no parameter `box_after`",
+            ),
+            (
+                "shared:grow",
+                "`grow` cannot be ``; expected a whole number for grow",
+            ),
+            ("shared:grow=-1", "`grow` cannot be `-1`"),
+            (
+                "shared:grow=1:grow=1",
+                "`grow` is named twice; expected grow once",
             ),
         ] {
             let error = text.parse::<Channel>().unwrap_err().to_string();

@@ -90,18 +90,18 @@ impl Arrangement for Plain {
     }
 }
 
-/// Senders that have been heard of lately have a list of their own, each for some elements; the rest share one.
+/// Every third element goes to a list that all senders share, the others to one of two by their sender.
 #[derive(Debug, Default)]
-struct Lately {
+struct ByTurns {
     /// How many elements were linked.
     linked: u32,
 }
 
-impl Lately {
+impl ByTurns {
     const LISTS: ListId = 3;
 }
 
-impl Plan for Lately {
+impl Plan for ByTurns {
     const SEPARATES_CLASSES: bool = false;
 
     fn from_config(_: &Config) -> Self {
@@ -168,5 +168,5 @@ fn an_arrangement() {
 
 #[test]
 fn a_plan() {
-    conforms::<Layered<Lately, MpiPattern, u32, u32>>();
+    conforms::<Layered<ByTurns, MpiPattern, u32, u32>>();
 }

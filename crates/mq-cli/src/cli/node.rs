@@ -55,7 +55,8 @@ json each row also says whether it used \"shared_buffers\", its \"window\" if th
 Each path can be switched off to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0, MQ_AHEAD_LIMIT=0, \
 MQ_SINGLE_COPY=0, MQ_COOPERATIVE_COPY=0, MQ_SHARED_COPY=0. MQ_POLICY (per-peer, adaptive+per-peer, \
 adaptive+shared, shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM (bytes, or auto: whichever is faster), \
-MQ_NONTEMPORAL_FROM, MQ_PATIENCE and MQ_STRUCTURE select alternatives. MQ_STATS=1 prints what each \
+MQ_NONTEMPORAL_FROM, MQ_PATIENCE and MQ_STRUCTURE select alternatives; a policy and a structure may have \
+parameters, as in per-peer:credits=8 and bins:bins=64. MQ_STATS=1 prints what each \
 process sent and received, and how. The processes are started by \
 the command itself, or by `mq run`, mpirun or srun.
 

@@ -40,7 +40,8 @@ pub(crate) struct RecordOptions {
     /// Directory for the traces; created if it does not exist
     #[arg(short, long, value_name = "DIR", default_value = "mq-traces")]
     pub(crate) output: PathBuf,
-    /// Structure that the library matches with, with parameters as in bins:bins=64 [default: the library's]
+    /// Structure that the library matches with, with parameters as in bins:bins=64; `mq structures` lists them
+    /// [default: the library's]
     #[arg(short, long, value_name = "NAME")]
     pub(crate) structure: Option<Choice>,
     /// Add to a directory that already has traces, replacing those of the same name

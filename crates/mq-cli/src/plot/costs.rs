@@ -31,8 +31,9 @@ const BAR_HEIGHT: u32 = 22;
 /// Pixels of a panel outside the bars: its title above, the axis below.
 const PANEL_HEAD: u32 = 34;
 const PANEL_FOOT: u32 = 52;
-/// Space for the structures' names.
+/// Space for the structures' names, if they are short, and for each letter.
 const NAMES: u32 = 92;
+const LETTER: u32 = 7;
 
 /// A panel: costs to the right, structures downwards.
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<LogCoord<f64>, RangedCoordf64>>;
@@ -51,8 +52,10 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
     let rows = panels.len().div_ceil(columns);
     let bars = results.iter().map(|result| result.rows.len()).max();
     let panel_height = PANEL_HEAD + PANEL_FOOT + BAR_HEIGHT * bars.unwrap_or(0) as u32;
+    let names = names(results);
+    let panel_width = PANEL_WIDTH + names - NAMES;
     let size = (
-        PANEL_WIDTH * columns as u32 + MARGIN as u32,
+        panel_width * columns as u32 + MARGIN as u32,
         head + panel_height * rows as u32,
     );
     let legend: Vec<_> = LEGEND
@@ -74,19 +77,27 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
         let range = range(results, &panels);
         for (at, &i) in panels.iter().enumerate() {
             let (column, row) = (at % columns, at / columns);
-            let x = PANEL_WIDTH as i32 * column as i32;
+            let x = panel_width as i32 * column as i32;
             let y = head as i32 + panel_height as i32 * row as i32;
-            let panel = root.clone().shrink((x, y), (PANEL_WIDTH, panel_height));
-            draw_panel(root, &panel, (&results[i], &labels[i]), range)?;
+            let panel = root.clone().shrink((x, y), (panel_width, panel_height));
+            draw_panel(root, &panel, (&results[i], &labels[i]), names, range)?;
         }
         Ok(())
     })
+}
+
+/// Pixels for the longest of the structures' names, which may have parameters.
+fn names(results: &[Replayed]) -> u32 {
+    let rows = results.iter().flat_map(|result| &result.rows);
+    let letters = rows.map(|row| row.structure.len() as u32).max();
+    NAMES.max(LETTER * letters.unwrap_or(0) + 10)
 }
 
 fn draw_panel(
     root: &Area<'_>,
     panel: &Area<'_>,
     (result, label): (&Replayed, &str),
+    names: u32,
     (low, high): (f64, f64),
 ) -> Result<(), Error> {
     let count = result.rows.len();
@@ -94,7 +105,7 @@ fn draw_panel(
     text(
         panel,
         &title,
-        (MARGIN + NAMES as i32, 18),
+        (MARGIN + names as i32, 18),
         PANEL_TITLE,
         HPos::Left,
     )?;
@@ -103,7 +114,7 @@ fn draw_panel(
         .margin_right(MARGIN)
         .margin_top(PANEL_HEAD)
         .margin_bottom(8)
-        .y_label_area_size(NAMES)
+        .y_label_area_size(names)
         .x_label_area_size(PANEL_FOOT - 12)
         .build_cartesian_2d((low..high).log_scale(), 0.0..count as f64)
         .map_err(failed)?;

@@ -23,11 +23,11 @@ impl Prefix {
                 mpirun.display()
             )));
         }
-        if !prefix.has_library("libmpi") {
+        if !has_library(&prefix.lib(), "libmpi") {
             return Err(Error::Usage(format!(
-                "{} has no libmpi*; --prefix names the directory where the patched MPI library is \
+                "{} has no libmpi* in lib64 or lib; --prefix names the directory where the patched MPI library is \
                  installed",
-                prefix.lib().display()
+                prefix.root.display()
             )));
         }
         Ok(prefix)
@@ -45,10 +45,6 @@ impl Prefix {
         } else {
             self.root.join("lib")
         }
-    }
-
-    fn has_library(&self, beginning: &str) -> bool {
-        has_library(&self.lib(), beginning)
     }
 
     /// The program that a word names: for instance the library's own `mpirun` or `mpiexec`, if the word is
@@ -69,7 +65,7 @@ impl Prefix {
             ("LD_LIBRARY_PATH", before(self.lib(), "LD_LIBRARY_PATH")?),
         ];
         // Open MPI finds its own files by this variable if it was moved after its installation.
-        if self.has_library("libopen-pal.so") {
+        if has_library(&self.lib(), "libopen-pal.so") {
             variables.push(("OPAL_PREFIX", self.root.clone().into()));
         }
         Ok(variables)

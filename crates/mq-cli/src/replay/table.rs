@@ -45,7 +45,7 @@ pub(crate) fn slow(result: &Replayed, wanted: usize) -> String {
     for row in result.rows.iter().filter(|row| row.repetitions < wanted) {
         text += &format!(
             "{} is slow here and was timed over only {}\n",
-            &*row.structure,
+            row.structure,
             counted(row.repetitions, "repetition")
         );
     }

@@ -215,9 +215,10 @@ fn structures_are_listed_with_the_default_marked() {
         let parameters = object["parameters"].as_array().expect("an array");
         assert_eq!(parameters.len(), kind.parameters().count(), "{kind}");
         for (known, parameter) in kind.parameters().zip(parameters) {
-            assert_eq!(parameter["name"], known.name());
+            assert_eq!(parameter["parameter"], known.name());
             assert!(run.stdout.contains(&format!(" {} ", known.name())));
             assert!(run.stdout.contains(known.meaning()));
+            assert!(run.stdout.contains(known.allowed()));
         }
     }
     let adaptive = objects.iter().find(|o| o["name"] == "adaptive");

@@ -254,7 +254,7 @@ impl<Q: MatchQueues> Context<Q> {
         let whole = &mut *all.whole;
         let mode = whole.standing.divided_mode();
         let config = self.config.lock().clone();
-        let count = count_of(whole.queues.next_sequence().max(config.first_sequence));
+        let count = count_of(whole.queues.next_sequence());
         whole.gate = OPEN;
         whole.before = Before {
             count,

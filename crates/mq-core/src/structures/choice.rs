@@ -47,8 +47,8 @@ impl Choice {
         &self.tuning
     }
 
-    /// Sets the parameter that `text` names, `NAME=VALUE`.
-    fn set(&mut self, text: &str) -> Result<(), ChoiceError> {
+    /// Sets the parameter that `text` names, `NAME=VALUE`; returns its name.
+    fn set(&mut self, text: &str) -> Result<&'static str, ChoiceError> {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         let known = self.kind.parameters().find(|known| known.name() == name);
         let Some(parameter) = known else {
@@ -60,7 +60,8 @@ impl Choice {
             value: value.into(),
             allowed: parameter.allowed(),
         };
-        parameter.set(&mut self.tuning, value).ok_or_else(wrong)
+        parameter.set(&mut self.tuning, value).ok_or_else(wrong)?;
+        Ok(parameter.name())
     }
 }
 
@@ -78,7 +79,14 @@ impl FromStr for Choice {
         let name = parts.next().unwrap_or_default();
         let kind: Kind = name.parse().map_err(ChoiceError::Structure)?;
         let mut choice = Self::from(kind);
-        parts.try_for_each(|part| choice.set(part))?;
+        let mut set: Vec<&str> = Vec::new();
+        for part in parts {
+            let name = choice.set(part)?;
+            if set.contains(&name) {
+                return Err(ChoiceError::Twice { parameter: name });
+            }
+            set.push(name);
+        }
         Ok(choice)
     }
 }
@@ -110,6 +118,11 @@ pub enum ChoiceError {
         /// The name that it does not know.
         name: String,
     },
+    /// A parameter was named more than once.
+    Twice {
+        /// Its name.
+        parameter: &'static str,
+    },
     /// The parameter cannot have this value.
     Value {
         /// The parameter's name.
@@ -138,6 +151,7 @@ impl ChoiceError {
                     several => format!("one of {} after `{kind}:`", several.join(", ")),
                 }
             }
+            Self::Twice { parameter } => format!("{parameter} once"),
             Self::Value {
                 parameter, allowed, ..
             } => format!("{allowed} for {parameter}"),
@@ -153,6 +167,7 @@ impl fmt::Display for ChoiceError {
                 let expected = self.expected();
                 write!(f, "`{kind}` has no parameter `{name}`; expected {expected}")
             }
+            Self::Twice { parameter } => write!(f, "`{parameter}` is named twice"),
             Self::Value {
                 parameter,
                 value,
@@ -260,6 +275,7 @@ mod tests {
                 "adaptive:bins",
                 "`bins` cannot be ``; expected a whole number from 1 to 16777216",
             ),
+            ("bins:bins=4:bins=4", "`bins` is named twice"),
             (
                 "pnp:point_to_point_k=-1",
                 "`point_to_point_k` cannot be `-1`; expected a number from 0 on",

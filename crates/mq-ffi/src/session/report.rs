@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::time::Duration;
 
+use mq_core::structures::Choice;
+
 use super::tally::{Tally, mq_queue_statistics};
 use super::trace_file::Recorded;
 
@@ -42,7 +44,7 @@ pub(super) fn recorded(recorded: &Recorded, left_out: u64, of: Duration) -> Stri
 /// The table of `MQ_STATS=1`.
 pub(super) fn table(library: &str, rank: u32, tally: &Tally) -> String {
     let all = tally.read();
-    let names: Vec<_> = tally.structures().iter().map(|kind| kind.name()).collect();
+    let names: Vec<_> = tally.structures().iter().map(Choice::to_string).collect();
     let structures = match names.as_slice() {
         [] => String::from("no engines"),
         [one] => format!("structure {one}"),
@@ -114,10 +116,11 @@ mod tests {
             Some(text)
         };
         assert_eq!(heading(&tally), with("no engines"));
-        tally.uses(Kind::FourD);
-        tally.uses(Kind::FourD);
-        assert_eq!(heading(&tally), with("structure 4d"));
-        tally.uses(Kind::List);
-        assert_eq!(heading(&tally), with("structures list, 4d"));
+        let bins: Choice = "bins:bins=8".parse().expect("a structure");
+        tally.uses(&bins);
+        tally.uses(&bins);
+        assert_eq!(heading(&tally), with("structure bins:bins=8"));
+        tally.uses(&Kind::Bins.into());
+        assert_eq!(heading(&tally), with("structures bins:bins=8, bins"));
     }
 }

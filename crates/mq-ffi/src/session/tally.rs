@@ -1,9 +1,10 @@
 //! [`Tally`]: counts of operations.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use mq_core::Queue;
-use mq_core::structures::Kind;
+use mq_core::structures::Choice;
 
 /// Counts of one engine, or of all engines of a session.
 #[derive(Debug, Default)]
@@ -16,8 +17,8 @@ pub(crate) struct Tally {
     pub(super) cancels: AtomicU64,
     pub(super) posted: OfQueue,
     pub(super) unexpected: OfQueue,
-    /// The structures of the engines, one bit for each position in [`Kind::ALL`].
-    structures: AtomicU32,
+    /// The structures of the engines, each once.
+    structures: Mutex<Vec<Choice>>,
 }
 
 /// Counts of one queue.
@@ -74,18 +75,20 @@ impl Tally {
     }
 
     /// An engine uses this structure.
-    pub(crate) fn uses(&self, kind: Kind) {
-        if let Some(place) = Kind::ALL.iter().position(|&known| known == kind) {
-            self.structures.fetch_or(1 << place, Relaxed);
+    pub(crate) fn uses(&self, structure: &Choice) {
+        let mut known = self
+            .structures
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if !known.contains(structure) {
+            known.push(structure.clone());
         }
     }
 
     /// The structures of all engines so far.
-    pub(super) fn structures(&self) -> Vec<Kind> {
-        let used = self.structures.load(Relaxed);
-        let all = Kind::ALL.iter().enumerate();
-        let used = all.filter(|(place, _)| used >> place & 1 == 1);
-        used.map(|(_, &kind)| kind).collect()
+    pub(super) fn structures(&self) -> Vec<Choice> {
+        let known = self.structures.lock();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A receive was posted, and took a message or was queued.

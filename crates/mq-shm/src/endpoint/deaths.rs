@@ -32,8 +32,8 @@ impl<M: Memory> Endpoint<M> {
     ///
     /// # Cost
     /// One system call for all processes of which a descriptor is kept, and some more for each the first
-    /// time. If more than a quarter of the files that this process may open would be such descriptors, some
-    /// more for each of sixteen of the rest, which take turns. Some memory, in a world of more than two.
+    /// time. If more than a quarter of the files that this process may open would be such descriptors, or the kernel
+    /// gives none, some more for each of sixteen of the rest, which take turns. Some memory, in a world of more than two.
     pub fn check_peers(&mut self) -> usize {
         self.strike_out();
         self.watch.ask_all();

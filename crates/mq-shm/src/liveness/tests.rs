@@ -82,6 +82,31 @@ fn where_the_kernel_gives_no_descriptor_all_have_their_turn() {
     });
 }
 
+/// In a process of its own, which may open few files.
+#[test]
+fn where_files_run_out_all_have_their_turn() {
+    const NAME: &str = "liveness::tests::where_files_run_out_all_have_their_turn";
+    const HERE: &str = "MQ_TEST_FEW_FILES";
+    if std::env::var_os(HERE).is_none() {
+        let here = Command::new("sh")
+            .args(["-c", "ulimit -n 64 && exec \"$0\" --exact \"$1\""])
+            .arg(std::env::current_exe().unwrap())
+            .args([NAME])
+            .env(HERE, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&here.stdout);
+        assert!(said.contains("1 passed"), "{said}");
+        return;
+    }
+    all_have_their_turn(|watch| {
+        while let Ok(file) = fs::File::open("/dev/null") {
+            core::mem::forget(file);
+        }
+        assert!(watch.room > 0);
+    });
+}
+
 fn all_have_their_turn(without_descriptors: impl Fn(&mut Watch)) {
     const ALL: usize = 3 * TURNS as usize + 5;
     let (mut child, last) = joined_by_a_child();

@@ -6,11 +6,11 @@
 //! ```
 //! use mq_core::mpi::MpiPattern;
 //! use mq_core::structures::List;
-//! use mq_trace::conformance::{Setup, compare, random_steps};
+//! use mq_trace::conformance::{Setup, compare_all, random_steps};
 //!
 //! for seed in 0..100 {
 //!     let steps = random_steps(seed, 200);
-//!     compare::<List<MpiPattern, u32, u32>>(&Setup::small(), &steps)?;
+//!     compare_all::<List<MpiPattern, u32, u32>>(&Setup::small(), &steps)?;
 //! }
 //! # Ok::<(), mq_trace::conformance::Divergence>(())
 //! ```
@@ -325,6 +325,14 @@ fn run<F: Family>(
         same(&expected, &got, steps, &outcomes)?;
         same(&model.lengths(), &subject.lengths(), steps, &outcomes)?;
         same_use(model, subject, steps, &outcomes)?;
+        if let Some(wrong) = subject.misnumbered() {
+            return Err(Divergence {
+                steps: steps[..outcomes.len()].to_vec(),
+                outcomes,
+                expected: "numbers that rise from where they are to begin".into(),
+                got: wrong.into(),
+            });
+        }
         counts |= subject.queued_total().is_some_and(|come| come > 0);
         if counts {
             same(

@@ -43,6 +43,10 @@ pub(super) trait Subject<P: Pattern> {
     fn queued_total(&self) -> Option<u32> {
         None
     }
+    /// What is wrong with the numbers of entries, if anything is.
+    fn misnumbered(&self) -> Option<&str> {
+        None
+    }
     /// What is queued, by context, in order.
     fn contents(&self) -> BTreeMap<u32, Vec<String>>;
 }
@@ -174,7 +178,7 @@ pub(super) fn call(comm: u32, tag: i32, bytes: u32) -> CollectiveCall {
 }
 
 /// The number from which queues without an engine are to count.
-const FIRST: u64 = 1000;
+pub(super) const FIRST: u64 = 1000;
 
 fn config(setup: &Setup) -> Config {
     let mut config = Config::default();
@@ -182,11 +186,6 @@ fn config(setup: &Setup) -> Config {
     config.size = setup.size;
     config.tuning = setup.tuning.clone();
     config
-}
-
-fn rises(number: u64, above: &mut u64) {
-    assert!(number >= *above, "numbered {number}, after {above}");
-    *above = number + 1;
 }
 
 /// Queues used without an engine.
@@ -198,14 +197,17 @@ pub(super) struct Bare<Q> {
     above: BTreeMap<ContextId, (u64, u64)>,
     /// What the structure's own next number must be at least.
     least_next: u64,
+    misnumbered: Option<String>,
 }
 
 impl<Q: MatchQueues> Bare<Q> {
     pub(super) fn new(setup: &Setup) -> Self {
         let config = config(setup);
         let queues = Q::with_config(&config);
-        assert!(queues.next_sequence() >= FIRST, "first_sequence is unused");
+        let next = queues.next_sequence();
+        let ignored = || format!("the next number {next}, though it is to begin at {FIRST}");
         Self {
+            misnumbered: (next < FIRST).then(ignored),
             queues,
             numbers: Numbers::default(),
             config,
@@ -218,16 +220,30 @@ impl<Q: MatchQueues> Bare<Q> {
     fn check_numbers(&mut self, receive: Option<Handle>, message: Option<MessageHandle>) {
         if let Some(receive) = receive {
             let above = self.above.entry(receive.context());
-            rises(receive.sequence(), &mut above.or_insert((FIRST, FIRST)).0);
-            self.least_next = self.least_next.max(receive.sequence() + 1);
+            let above = &mut above.or_insert((FIRST, FIRST)).0;
+            let least = core::mem::replace(above, receive.sequence() + 1);
+            self.is_numbered(receive.sequence(), least);
         }
         if let Some(message) = message {
             let above = self.above.entry(message.context());
-            rises(message.sequence(), &mut above.or_insert((FIRST, FIRST)).1);
-            self.least_next = self.least_next.max(message.sequence() + 1);
+            let above = &mut above.or_insert((FIRST, FIRST)).1;
+            let least = core::mem::replace(above, message.sequence() + 1);
+            self.is_numbered(message.sequence(), least);
         }
         let next = self.queues.next_sequence();
-        assert!(next >= self.least_next, "{next} is not the next number");
+        if next < self.least_next {
+            let wrong = format!("the next number {next}, below {}", self.least_next);
+            self.misnumbered.get_or_insert(wrong);
+        }
+    }
+
+    /// An entry got a number that must not be below `least`.
+    fn is_numbered(&mut self, number: u64, least: u64) {
+        self.least_next = self.least_next.max(number + 1);
+        if number < least {
+            let wrong = format!("an entry numbered {number}, below {least}");
+            self.misnumbered.get_or_insert(wrong);
+        }
     }
 }
 
@@ -266,15 +282,20 @@ where
             Step::PostHalves(wanted) => {
                 let receive = numbers.next_receive();
                 let taken = queues.extract(&F::pattern(wanted));
-                numbers.in_halves(receive, taken, || {
+                let mut raised = None;
+                let outcome = numbers.in_halves(receive, taken, || {
                     // What may come between the halves.
-                    let raised = queues.next_sequence() + u64::from(receive % 3);
-                    queues.raise_sequence(raised);
-                    assert!(queues.next_sequence() >= raised, "not raised to {raised}");
+                    let to = queues.next_sequence() + u64::from(receive % 3);
+                    queues.raise_sequence(to);
+                    let next = queues.next_sequence();
                     let handle = queues.queue_receive(F::pattern(wanted), receive);
-                    assert!(handle.sequence() >= raised, "numbered below {raised}");
+                    raised = Some((next.min(handle.sequence()), to));
                     Ok(handle)
-                })
+                });
+                if let Some((number, to)) = raised {
+                    self.is_numbered(number, to);
+                }
+                outcome
             }
             Step::ArriveHalves(carried) => {
                 let message = numbers.next_message();
@@ -358,17 +379,21 @@ where
     Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
 {
     fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
-        let (receives, message) = (self.numbers.handles.len(), self.numbers.last_message);
+        let receives = self.numbers.handles.len();
         let outcome = self.step::<F>(step);
-        let receive = self.numbers.handles[receives..]
-            .iter()
-            .find_map(|handle| *handle);
-        let queued = self
-            .numbers
-            .last_message
-            .filter(|_| message != self.numbers.last_message);
-        self.check_numbers(receive, queued);
+        let mut receives = self.numbers.handles[receives..].iter();
+        let receive = receives.find_map(|handle| *handle);
+        let queued = matches!(
+            (step, &outcome),
+            (Step::ArriveHalves(_), Outcome::Unexpected)
+        );
+        let message = self.numbers.last_message.filter(|_| queued);
+        self.check_numbers(receive, message);
         outcome
+    }
+
+    fn misnumbered(&self) -> Option<&str> {
+        self.misnumbered.as_deref()
     }
 
     fn lengths(&self) -> (usize, usize) {

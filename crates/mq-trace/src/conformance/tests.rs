@@ -23,8 +23,12 @@ struct Least<const FAULT: u8>(Inner, u64);
 const NOTHING: u8 = 0;
 /// It treats a receive from any source as one from rank 0.
 const ANY_SOURCE: u8 = 1;
+/// It counts from 0, wherever it is told to begin.
+const BEGINNING: u8 = 2;
 /// Its next number is only above those that it has given, and not above those that it was told to pass.
-const NUMBERS: u8 = 2;
+const RAISED: u8 = 3;
+/// All its messages have the same number.
+const EQUAL: u8 = 4;
 
 type Sound = Least<NOTHING>;
 type Faulty = Least<ANY_SOURCE>;
@@ -46,7 +50,11 @@ impl<const FAULT: u8> MatchQueues for Least<FAULT> {
     type Message = u32;
 
     fn with_config(config: &Config) -> Self {
-        Self(Inner::with_config(config), 0)
+        let first = match FAULT {
+            BEGINNING => 0,
+            _ => config.first_sequence,
+        };
+        Self(Inner::with_config(config), first)
     }
     fn scope(config: &Config) -> Scope {
         Inner::scope(config)
@@ -79,7 +87,10 @@ impl<const FAULT: u8> MatchQueues for Least<FAULT> {
         assert_ne!(message, PANICS, "as planned");
         let name = self.0.queue_message(envelope, message);
         self.1 = name.sequence() + 1;
-        name
+        match FAULT {
+            EQUAL => MessageHandle::new(Handle::new(name.context(), name.slot(), subject::FIRST)),
+            _ => name,
+        }
     }
     fn cancel(&mut self, handle: Handle) -> Option<u32> {
         self.0.cancel(handle)
@@ -101,10 +112,10 @@ impl<const FAULT: u8> MatchQueues for Least<FAULT> {
         self.0.unexpected_len()
     }
     fn next_sequence(&self) -> u64 {
-        if FAULT == NUMBERS {
-            return self.1;
+        match FAULT {
+            BEGINNING | RAISED => self.1,
+            _ => self.0.next_sequence(),
         }
-        self.0.next_sequence()
     }
     fn raise_sequence(&mut self, sequence: u64) {
         self.0.raise_sequence(sequence);
@@ -135,10 +146,20 @@ fn a_faulty_structure_is_found_by_random_steps() {
 }
 
 #[test]
-fn a_structure_that_does_not_count_from_where_it_is_told_is_found() {
-    type Miscounting = Least<NUMBERS>;
-    let found = catch_unwind(|| compare::<Miscounting>(&Setup::published(), &[]));
-    assert!(found.is_err());
+fn a_structure_that_numbers_its_entries_otherwise_is_found() {
+    let steps = parse_steps("p 0 1 5\nP 0 1 5\nP 0 1 5\nA 0 2 5\nA 0 2 5").expect("valid");
+    let found = |compared: Result<(), Divergence>| compared.expect_err("wrong").to_string();
+    let setup = Setup::published();
+    let beginning = found(compare::<Least<BEGINNING>>(&setup, &steps));
+    assert!(
+        beginning.contains("though it is to begin at"),
+        "{beginning}"
+    );
+    let raised = found(compare::<Least<RAISED>>(&setup, &steps));
+    assert!(raised.contains("below"), "{raised}");
+    let equal = found(compare::<Least<EQUAL>>(&setup, &steps));
+    assert!(equal.contains("an entry numbered"), "{equal}");
+    compare::<Sound>(&setup, &steps).expect("as the oracle");
 }
 
 #[test]
