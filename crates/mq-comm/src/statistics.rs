@@ -13,112 +13,98 @@ pub(crate) fn table(
     profile: &Profile,
     counters: Option<&Counters>,
 ) -> String {
-    let mut text = format!(
-        "rank {rank}: {} messages sent, {} received, with {how}",
-        profile.sent(),
-        profile.received
-    );
-    let mut line = |name: &str, count: u64, remark: String| {
-        // What never happened is most of what could have.
-        if count > 0 {
-            let remark = if remark.is_empty() {
-                remark
-            } else {
-                format!("  {remark}")
-            };
-            let _ = write!(text, "\n  {name:<32}{count:>14}{remark}");
-        }
-    };
     let (sent, received) = (profile.sent(), profile.received);
-    line(
+    let mut table = Table(format!(
+        "rank {rank}: {sent} messages sent, {received} received, with {how}"
+    ));
+    table.noted(
         "sent with their data",
         profile.eager,
         bytes(profile.eager_bytes),
     );
-    line(
+    table.noted(
         "sent ahead, through a ring",
         profile.ahead,
         bytes(profile.ahead_bytes),
     );
-    line(
+    table.noted(
         "announced",
         profile.rendezvous,
         bytes(profile.rendezvous_bytes),
     );
-    line(
-        "  held back by their receivers",
-        profile.held_back,
-        String::new(),
-    );
-    line(
+    table.line("  held back by their receivers", profile.held_back);
+    table.noted(
         "waited for room",
         profile.deferred,
         share(profile.deferred, sent),
     );
-    line("received", received, bytes(profile.received_bytes));
-    line(
+    table.noted("received", received, bytes(profile.received_bytes));
+    let (bypassed, unexpected) = (profile.bypassed, profile.unexpected);
+    table.noted(
         "  taken by a waiting receive",
-        profile.bypassed,
-        share(profile.bypassed, received),
+        bypassed,
+        share(bypassed, received),
     );
-    line(
-        "  came unexpected",
-        profile.unexpected,
-        share(profile.unexpected, received),
-    );
-    line(
-        "  read from their senders",
-        profile.single_copy,
-        String::new(),
-    );
-    line(
-        "  read from shared buffers",
-        profile.shared_copy,
-        String::new(),
-    );
-    line("  came through a ring", profile.ring, String::new());
-    line("parts copied for receivers", profile.helped, String::new());
-    let Some(counters) = counters else {
-        return text;
-    };
-    let all = counters.messages();
-    line(
-        "messages of the transport",
-        all,
-        "answers and announcements included".into(),
-    );
-    let (by_box, by_queue) = (counters.by_box(), counters.by_queue);
-    line("  through fastboxes", by_box, share(by_box, all));
-    line("  through queues", by_queue, share(by_queue, all));
-    sizes(&mut text, counters);
-    let mut line = |name: &str, count: u64| {
-        if count > 0 {
-            let _ = write!(text, "\n  {name:<32}{count:>14}");
-        }
-    };
-    line("fastboxes to other processes", counters.boxes.into());
-    line("cells", counters.cells.into());
-    line("times that few cells were left", counters.low_water);
-    line("times that no cell was left", counters.full);
-    text
+    table.noted("  came unexpected", unexpected, share(unexpected, received));
+    table.line("  read from their senders", profile.single_copy);
+    table.line("  read from shared buffers", profile.shared_copy);
+    table.line("  came through a ring", profile.ring);
+    table.line("parts copied for receivers", profile.helped);
+    if let Some(counters) = counters {
+        table.of_the_transport(counters);
+    }
+    table.0
 }
 
-/// How many messages there were of each size.
-fn sizes(text: &mut String, counters: &Counters) {
-    let mut classes = (0..)
-        .zip(counters.by_size)
-        .filter(|(_, count)| *count > 0)
-        .peekable();
-    if classes.peek().is_none() {
-        return;
+/// What has been written of it.
+struct Table(String);
+
+impl Table {
+    /// A line of something that has happened: what never did is most of what could have.
+    fn line(&mut self, name: &str, count: u64) {
+        if count > 0 {
+            let _ = write!(self.0, "\n  {name:<32}{count:>14}");
+        }
     }
-    let class = |(class, count): (u32, u64)| match class {
-        0 => format!("{count} of 0"),
-        1 => format!("{count} of 1"),
-        _ => format!("{count} from {}", short(1 << (class - 1))),
-    };
-    let classes: Vec<String> = classes.map(class).collect();
-    let _ = write!(text, "\n    of bytes: {}", classes.join(", "));
+
+    /// The same with a remark.
+    fn noted(&mut self, name: &str, count: u64, remark: impl core::fmt::Display) {
+        if count > 0 {
+            self.line(name, count);
+            let _ = write!(self.0, "  {remark}");
+        }
+    }
+
+    fn of_the_transport(&mut self, counters: &Counters) {
+        let all = counters.messages();
+        let (by_box, by_queue) = (counters.by_box(), counters.by_queue);
+        self.noted(
+            "messages of the transport",
+            all,
+            "answers and announcements included",
+        );
+        self.noted("  through fastboxes", by_box, share(by_box, all));
+        self.noted("  through queues", by_queue, share(by_queue, all));
+        self.sizes(counters);
+        self.line("fastboxes to other processes", counters.boxes.into());
+        self.line("cells", counters.cells.into());
+        self.line("times that few cells were left", counters.low_water);
+        self.line("times that no cell was left", counters.full);
+    }
+
+    /// How many messages there were of each size.
+    fn sizes(&mut self, counters: &Counters) {
+        let classes = (0..).zip(counters.by_size);
+        let class = |(class, count): (u32, u64)| match class {
+            0 => format!("{count} of 0"),
+            1 => format!("{count} of 1"),
+            _ => format!("{count} from {}", short(1 << (class - 1))),
+        };
+        let classes: Vec<String> = classes.filter(|(_, count)| *count > 0).map(class).collect();
+        if !classes.is_empty() {
+            let _ = write!(self.0, "\n    of bytes: {}", classes.join(", "));
+        }
+    }
 }
 
 /// A power of two in short.
