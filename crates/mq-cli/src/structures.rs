@@ -32,7 +32,7 @@ struct ParameterRow {
     /// Not `name`: scripts look for the structures' names by that key.
     parameter: &'static str,
     default: String,
-    allowed: &'static str,
+    allowed: String,
     meaning: &'static str,
 }
 
@@ -100,7 +100,7 @@ fn parameters(is_narrow: bool) -> String {
             kinds.join(", "),
             parameter.value(&defaults).to_string(),
             report::wrapped(parameter.meaning(), meaning),
-            report::wrapped(parameter.allowed(), allowed),
+            report::wrapped(&parameter.allowed(), allowed),
         ]
     };
     let rows: Vec<Vec<String>> = Parameter::ALL.iter().map(cells).collect();

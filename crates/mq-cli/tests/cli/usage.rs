@@ -218,7 +218,7 @@ fn structures_are_listed_with_the_default_marked() {
             assert_eq!(parameter["parameter"], known.name());
             assert!(run.stdout.contains(&format!(" {} ", known.name())));
             assert!(run.stdout.contains(known.meaning()));
-            assert!(run.stdout.contains(known.allowed()));
+            assert!(run.stdout.contains(&known.allowed()));
         }
     }
     let adaptive = objects.iter().find(|o| o["name"] == "adaptive");

@@ -130,7 +130,7 @@ pub enum ChoiceError {
         /// The value, empty if there was none.
         value: String,
         /// In words, the values that it may have.
-        allowed: &'static str,
+        allowed: String,
     },
 }
 
@@ -229,7 +229,8 @@ mod tests {
     fn the_limits_of_every_parameter_are_those_that_its_sentence_names() {
         for parameter in Parameter::ALL {
             let kind = parameter.kinds()[0];
-            let words: Vec<&str> = parameter.allowed().split(' ').collect();
+            let allowed = parameter.allowed();
+            let words: Vec<&str> = allowed.split(' ').collect();
             let set = |value: &str| parse(&format!("{kind}:{}={value}", parameter.name()));
             let (least, most) = match &words[..] {
                 ["a", "whole", "number", "from", least, "to", most] => (*least, Some(*most)),

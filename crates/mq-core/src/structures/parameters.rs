@@ -13,10 +13,18 @@ use crate::config::Tuning;
 pub struct Parameter {
     name: &'static str,
     kinds: &'static [Kind],
-    allowed: &'static str,
     meaning: &'static str,
-    value: fn(&Tuning) -> Value,
-    set: fn(&mut Tuning, &str) -> Option<()>,
+    field: Field,
+}
+
+/// The field of a parameter, with the values that it may have.
+#[derive(Debug)]
+enum Field {
+    Whole(RangeInclusive<u32>, fn(&mut Tuning) -> &mut u32),
+    /// A number that is not below this.
+    Number(f64, fn(&mut Tuning) -> &mut f64),
+    /// Any whole number; 0 is none.
+    Seed(fn(&mut Tuning) -> &mut Option<u32>),
 }
 
 /// The value of a parameter, to be printed.
@@ -41,81 +49,56 @@ impl Parameter {
         Self {
             name: "adjustment",
             kinds: &[Kind::Threshold],
-            allowed: "a number from 1 on",
             meaning: "4d from this many ranks on for each step of its longest search",
-            value: |tuning| Value::Number(tuning.adjustment),
-            set: |tuning, text| number(text, 1.0).map(|value| tuning.adjustment = value),
+            field: Field::Number(1.0, |tuning| &mut tuning.adjustment),
         },
         Self {
             name: "bins",
             kinds: &[Kind::Bins, Kind::Adaptive],
-            allowed: "a whole number from 1 to 16777216",
             meaning: "number of lists, rounded up to a power of two",
-            value: |tuning| Value::Whole(tuning.bins),
-            set: |tuning, text| whole(text, 1..=1 << 24).map(|value| tuning.bins = value),
+            field: Field::Whole(1..=1 << 24, |tuning| &mut tuning.bins),
         },
         Self {
             name: "adaptive_search",
             kinds: &[Kind::Adaptive],
-            allowed: "a whole number from 0 to 4294967295",
             meaning: "entries that a search may compare before the list becomes bins",
-            value: |tuning| Value::Whole(tuning.adaptive_search),
-            set: |tuning, text| {
-                whole(text, 0..=u32::MAX).map(|value| tuning.adaptive_search = value)
-            },
+            field: Field::Whole(0..=u32::MAX, |tuning| &mut tuning.adaptive_search),
         },
         Self {
             name: "partner_threshold",
             kinds: &[Kind::Pnp, Kind::ColPnp],
-            allowed: "a whole number from 1 to 4294967295",
             meaning: "length of a shared queue at which senders get their own",
-            value: |tuning| Value::Whole(tuning.partner_threshold),
-            set: |tuning, text| {
-                whole(text, 1..=u32::MAX).map(|value| tuning.partner_threshold = value)
-            },
+            field: Field::Whole(1..=u32::MAX, |tuning| &mut tuning.partner_threshold),
         },
         Self {
             name: "point_to_point_k",
             kinds: &[Kind::Pnp, Kind::ColPnp],
-            allowed: "a number from 0 on",
             meaning: "at most this times the square root of the ranks have their own queue",
-            value: |tuning| Value::Number(tuning.point_to_point_k),
-            set: |tuning, text| number(text, 0.0).map(|value| tuning.point_to_point_k = value),
+            field: Field::Number(0.0, |tuning| &mut tuning.point_to_point_k),
         },
         Self {
             name: "collective_k",
             kinds: &[Kind::Col, Kind::ColPnp],
-            allowed: "a number from 0 on",
             meaning: "at most this times the square root of the ranks have their own queue in one collective operation",
-            value: |tuning| Value::Number(tuning.collective_k),
-            set: |tuning, text| number(text, 0.0).map(|value| tuning.collective_k = value),
+            field: Field::Number(0.0, |tuning| &mut tuning.collective_k),
         },
         Self {
             name: "scan_limit",
             kinds: &[Kind::Indexed],
-            allowed: "a whole number from 1 to 255",
             meaning: "entries that a search may visit before its queue is hashed",
-            value: |tuning| Value::Whole(tuning.scan_limit),
-            set: |tuning, text| whole(text, 1..=255).map(|value| tuning.scan_limit = value),
+            field: Field::Whole(1..=255, |tuning| &mut tuning.scan_limit),
         },
         Self {
             name: "short_limit",
             kinds: &[Kind::Indexed],
-            allowed: "a whole number from 0 to 4096",
             meaning: "entries that both queues may hold before they are kept in the form for long queues",
-            value: |tuning| Value::Whole(tuning.short_limit),
-            set: |tuning, text| whole(text, 0..=4096).map(|value| tuning.short_limit = value),
+            field: Field::Whole(0..=4096, |tuning| &mut tuning.short_limit),
         },
         Self {
             name: "hash_seed",
             kinds: &[Kind::Indexed],
-            allowed: "a whole number from 0 to 4294967295",
             meaning: "seed of the hash, so that runs can be compared; with 0 each context draws its own",
-            value: |tuning| Value::Whole(tuning.hash_seed.unwrap_or(0)),
-            set: |tuning, text| {
-                whole(text, 0..=u32::MAX)
-                    .map(|seed| tuning.hash_seed = Some(seed).filter(|&seed| seed > 0))
-            },
+            field: Field::Seed(|tuning| &mut tuning.hash_seed),
         },
     ];
 
@@ -130,8 +113,13 @@ impl Parameter {
     }
 
     /// In words, the values that it may have.
-    pub const fn allowed(&self) -> &'static str {
-        self.allowed
+    pub fn allowed(&self) -> String {
+        let whole = |least, most| format!("a whole number from {least} to {most}");
+        match &self.field {
+            Field::Whole(allowed, _) => whole(*allowed.start(), *allowed.end()),
+            Field::Number(least, _) => format!("a number from {least} on"),
+            Field::Seed(_) => whole(0, u32::MAX),
+        }
     }
 
     /// In words, what it decides.
@@ -141,17 +129,40 @@ impl Parameter {
 
     /// Its value in `tuning`.
     pub fn value(&self, tuning: &Tuning) -> impl fmt::Display + use<> {
-        (self.value)(tuning)
+        self.value_in(tuning)
+    }
+
+    fn value_in(&self, tuning: &Tuning) -> Value {
+        let mut tuning = tuning.clone();
+        match self.field {
+            Field::Whole(_, field) => Value::Whole(*field(&mut tuning)),
+            Field::Number(_, field) => Value::Number(*field(&mut tuning)),
+            Field::Seed(field) => Value::Whole(field(&mut tuning).unwrap_or(0)),
+        }
     }
 
     /// Whether both have the same value.
     pub(super) fn is_same(&self, one: &Tuning, other: &Tuning) -> bool {
-        (self.value)(one) == (self.value)(other)
+        self.value_in(one) == self.value_in(other)
     }
 
     /// Sets it; none, with nothing changed, if the text is not an allowed value.
     pub(super) fn set(&self, tuning: &mut Tuning, text: &str) -> Option<()> {
-        (self.set)(tuning, text)
+        match &self.field {
+            Field::Whole(allowed, field) => {
+                let value = text.parse().ok()?;
+                *field(tuning) = allowed.contains(&value).then_some(value)?;
+            }
+            Field::Number(least, field) => {
+                let value: f64 = text.parse().ok()?;
+                *field(tuning) = (value.is_finite() && value >= *least).then_some(value)?;
+            }
+            Field::Seed(field) => {
+                let seed = text.parse().ok()?;
+                *field(tuning) = Some(seed).filter(|&seed| seed > 0);
+            }
+        }
+        Some(())
     }
 }
 
@@ -161,14 +172,4 @@ impl Kind {
         let all = Parameter::ALL.iter();
         all.filter(move |parameter| parameter.kinds.contains(&self))
     }
-}
-
-fn whole(text: &str, allowed: RangeInclusive<u32>) -> Option<u32> {
-    let value = text.parse().ok();
-    value.filter(|value| allowed.contains(value))
-}
-
-fn number(text: &str, least: f64) -> Option<f64> {
-    let value = text.parse().ok();
-    value.filter(|&value: &f64| value.is_finite() && value >= least)
 }
