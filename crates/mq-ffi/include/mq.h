@@ -146,7 +146,8 @@
 // The budget of bytes does not cover the message; it was not queued.
 #define MQ_ERR_BYTE_BUDGET -8
 
-// There is no structure of that name, or it has no such parameter, or the parameter cannot have that value.
+// There is no structure of that name, or it has no such parameter, or the parameter cannot have that value, or
+// a context's structure has parameters.
 #define MQ_ERR_STRUCTURE -9
 
 // An argument has an invalid value.
