@@ -116,11 +116,20 @@ fn process(number: &str) -> Option<Pid> {
 
 /// The parent of a process.
 fn parent(pid: Pid) -> Option<Pid> {
+    process(fields(&stat(pid)?).nth(1)?)
+}
+
+/// What the kernel tells of a process.
+fn stat(pid: Pid) -> Option<String> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    // Before it is the name, in brackets, which may contain any characters.
-    let (_, fields) = stat.rsplit_once(") ")?;
-    process(fields.split(' ').nth(1)?)
+    Some(String::from_utf8_lossy(&stat).into_owned())
+}
+
+/// The fields of a `stat`, from its third on, the state.
+fn fields(stat: &str) -> impl Iterator<Item = &str> {
+    // Before them is the name, in brackets, which may contain any characters.
+    let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
+    fields.trim_end().split(' ')
 }
 
 /// A value of [`MARK`] that no other run has.
@@ -143,8 +152,10 @@ pub(super) fn kill_marked(mark: &str) {
     loop {
         let mut any = false;
         for pid in processes() {
-            let process = marked(pid, &set);
-            any |= process.is_some_and(|it| pidfd_send_signal(it, Signal::KILL).is_ok());
+            any |= match marked(pid, &set) {
+                Some(process) => pidfd_send_signal(process, Signal::KILL).is_ok(),
+                None => is_in_exec(pid),
+            };
         }
         // A killed process may have started another just before.
         if !any || Instant::now() > enough {
@@ -161,6 +172,21 @@ fn marked(pid: Pid, set: &[u8]) -> Option<OwnedFd> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut variables = environment.split(|&byte| byte == 0);
     variables.any(|variable| variable == set).then_some(process)
+}
+
+/// Whether a process is in the middle of an `exec`, so that nothing says yet whose it is.
+fn is_in_exec(pid: Pid) -> bool {
+    // Of a process that may not be read the kernel hides the addresses, which then look the same.
+    let has_none = fs::read(format!("/proc/{pid}/environ")).is_ok_and(|set| set.is_empty());
+    has_none && stat(pid).is_some_and(|stat| has_memory_only(&stat))
+}
+
+/// Whether a process, by its `stat`, has memory (field 23) and no place of its environment in it yet
+/// (field 51). A kernel's thread has neither.
+fn has_memory_only(stat: &str) -> bool {
+    let mut fields = fields(stat).skip(23 - 3);
+    let has_memory = fields.next().is_some_and(|size| size != "0");
+    has_memory && fields.nth(51 - 24) == Some("0")
 }
 
 #[cfg(test)]
@@ -197,5 +223,28 @@ mod tests {
         assert!(!marked.wait().expect("it ends").success());
         drop(other.stdin.take());
         assert!(other.wait().expect("it ends").success());
+    }
+
+    #[test]
+    fn a_process_in_exec_has_memory_and_no_environment() {
+        let stat = |memory, environment| {
+            let mut fields = vec!["7"; 50];
+            (fields[20], fields[48]) = (memory, environment);
+            format!("5 (a) 0) {}\n", fields.join(" "))
+        };
+        assert!(has_memory_only(&stat("4096", "0")));
+        assert!(!has_memory_only(&stat("4096", "140727507914731")));
+        assert!(!has_memory_only(&stat("0", "0")), "a kernel's thread");
+        assert!(!has_memory_only(""));
+
+        let mut child = cat().env_clear().spawn().expect("cat starts");
+        let pid = Pid::from_child(&child);
+        let has_started = (0..2_000).any(|_| {
+            thread::sleep(PAUSE);
+            !is_in_exec(pid)
+        });
+        assert!(has_started, "an environment that is empty is one");
+        drop(child.stdin.take());
+        child.wait().expect("it ends");
     }
 }
