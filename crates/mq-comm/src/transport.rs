@@ -196,6 +196,10 @@ pub unsafe trait Transport {
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended.
     fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError>;
+    /// Whether nothing is on its way through rings of this process between it and another.
+    fn rings_are_empty(&self, _other: Process) -> bool {
+        true
+    }
     /// Reclaims a ring of this process if it is empty; returns whether it is free.
     fn free_ring(&mut self, ring: RingId) -> bool;
     /// Empties the buffers of a ring that another process has filled, into `into` from byte `done` on.

@@ -52,9 +52,9 @@ fn permit<T: Transport>(world: &World<T>) -> Result<(), Error> {
     Ok(())
 }
 
-/// So many receives are posted.
-fn post(world: &Communicator, count: usize) -> Result<Vec<Request<Vec<u8>>>, Error> {
-    let post = |number| Ok(world.irecv(vec![0; BYTES], 0, number as i32)?);
+/// So many receives are posted for messages of a rank.
+fn post(world: &Communicator, from: u32, count: usize) -> Result<Vec<Request<Vec<u8>>>, Error> {
+    let post = |number| Ok(world.irecv(vec![0; BYTES], from, number as i32)?);
     (0..count).map(post).collect()
 }
 
@@ -70,7 +70,7 @@ fn they_go_where_receives_wait_for_them() {
                     world.send(&content(round + number, BYTES), 1, number as i32)?;
                 }
             } else {
-                let receiving = post(world, 10)?;
+                let receiving = post(world, 0, 10)?;
                 world.send(&[0_u8], 0, 1)?;
                 for (number, request) in receiving.into_iter().enumerate() {
                     assert!(request.wait()?.0 == content(round + number, BYTES));
@@ -87,6 +87,53 @@ fn they_go_where_receives_wait_for_them() {
     // Now and then a message asks, and those that follow before the answer do too.
     assert!(sender.ahead > 50, "{sender:?}");
     assert_eq!((receiver.ring, receiver.unexpected), (201, 0));
+}
+
+/// Windows of messages from rank 1 to rank 0 go ahead; answers to messages from there, after some, do not.
+#[test]
+fn answers_are_announced_to_who_lends_the_ring() {
+    let _dog = watchdog("answers_are_announced_to_who_lends_the_ring");
+    const WINDOWS: usize = 10;
+    const ROUNDS: u64 = 100;
+    let run = |world: &World| {
+        for _ in 0..WINDOWS {
+            if world.rank() == 0 {
+                let receiving = post(world, 1, 10)?;
+                world.send(&[0_u8], 1, 10)?;
+                for request in receiving {
+                    request.wait()?;
+                }
+            } else {
+                world.recv(&mut [0_u8], 0, 10)?;
+                for number in 0..10 {
+                    world.send(&content(number, BYTES), 0, number as i32)?;
+                }
+            }
+        }
+        let before = world.profile().ahead;
+        let other = 1 - world.rank();
+        let wait = || Ok::<_, Error>(world.irecv(vec![0; BYTES], other, 11)?);
+        let mut receiving = wait()?;
+        for round in 0..ROUNDS as usize {
+            if world.rank() == 0 {
+                world.send(&content(round, BYTES), other, 11)?;
+            }
+            let next = wait()?;
+            assert!(receiving.wait()?.0 == content(round, BYTES));
+            receiving = next;
+            if world.rank() == 1 {
+                world.send(&content(round, BYTES), other, 11)?;
+            }
+        }
+        assert!(receiving.cancel().is_ok(), "nothing more comes");
+        Ok([before, world.profile().ahead - before])
+    };
+    let ahead = World::threads_with(2, &rings(), run).expect("the program runs");
+    let [[_, there], [windows, answers]] = ahead[..] else {
+        panic!("two ranks")
+    };
+    assert!(windows > 20, "{ahead:?}");
+    assert!(there > ROUNDS / 2 && answers < ROUNDS / 10, "{ahead:?}");
 }
 
 #[test]

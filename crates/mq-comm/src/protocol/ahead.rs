@@ -8,7 +8,8 @@
 //! immediately, so that its send is over with the call, unless there is no room to say so. The receiver
 //! empties them into the receive's buffer; if there is none, into memory of its own, and then it has the
 //! sender hold back until it asks for a ring again. It does the same when it is time to find out whether
-//! another way is quicker (`ways`). A sender that does not hear of that has no more than a [`CREDIT`].
+//! another way is quicker (`ways`), and where messages are answers (`turns`). A sender that does not hear of that
+//! has no more than a [`CREDIT`].
 //!
 //! Every message that has gone ahead is taken out of the ring, whoever it is for, since those after it wait
 //! for its buffers.

@@ -41,8 +41,10 @@ impl<T: Transport> Core<T> {
     fn pull_unasked(&mut self, receive: u32) -> Result<(), Error> {
         let slot = self.state.requests.at(receive);
         let (from, bytes) = (slot.peer, slot.room());
+        self.note_turn(from);
         self.turn_rings()?;
-        if self.state.came_unasked(from, bytes) {
+        let must_be_announced = self.state.came_unasked(from, bytes);
+        if must_be_announced || self.state.has_answers_announced(from) {
             self.tell_to_hold_back(from)?;
         }
         Ok(())
@@ -66,6 +68,7 @@ impl<T: Transport> Core<T> {
         if from == self.state.me {
             return self.copy_own(receive, send, room);
         }
+        self.note_turn(from);
         let is_shared = remote.shared.is_some();
         let chosen = match self.state.single_copy_from {
             Some(_) if is_shared => Chosen::always(Way::Read),
@@ -156,7 +159,7 @@ impl<T: Transport> Core<T> {
                 first: 0,
             }
         };
-        let ahead = if expected {
+        let ahead = if expected && !self.state.has_answers_announced(from) {
             self.state.may_go_ahead(from, room)
         } else {
             Lengths::default()

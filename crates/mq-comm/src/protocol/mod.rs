@@ -44,6 +44,7 @@ mod own;
 mod receive;
 mod rings;
 mod send;
+mod turns;
 mod ways;
 
 use std::collections::VecDeque;
@@ -69,6 +70,7 @@ use contexts::Contexts;
 use flood::Flood;
 use front::Front;
 use rings::Rings;
+use turns::Turns;
 use ways::Ways;
 
 pub(crate) use contexts::{Offer, of_collectives, of_user};
@@ -174,6 +176,8 @@ pub(crate) struct Peer {
     only_by_ring: [bool; 2],
     /// The class of the last large message from it.
     last_large: Option<u8>,
+    /// Whether large messages go back and forth.
+    turns: Turns,
 }
 
 /// A message that waits for a cell, or for room in a fastbox.

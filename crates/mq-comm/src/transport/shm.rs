@@ -225,6 +225,10 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::push(self, stretch, message, done)
     }
 
+    fn rings_are_empty(&self, other: Process) -> bool {
+        Endpoint::rings_are_empty(self, other)
+    }
+
     fn free_ring(&mut self, ring: RingId) -> bool {
         Endpoint::free_ring(self, ring)
     }

@@ -124,6 +124,10 @@ unsafe impl Transport for Hindered {
             upto @ Pushed::Upto(_) => upto,
         })
     }
+    fn rings_are_empty(&self, other: Process) -> bool {
+        self.endpoint.rings_are_empty(other)
+    }
+
     fn free_ring(&mut self, ring: RingId) -> bool {
         self.endpoint.free_ring(ring)
     }

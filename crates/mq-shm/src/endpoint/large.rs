@@ -300,6 +300,14 @@ impl<M: Memory> Endpoint<M> {
         state.with.is_none()
     }
 
+    /// Whether all that was promised to a ring of this process's between it and another has gone through.
+    #[must_use]
+    pub fn rings_are_empty(&self, other: Process) -> bool {
+        (0..).zip(&self.rings.rings).all(|(number, state)| {
+            state.with != Some(other) || self.memory.ring(self.me, number).is_empty(state.promised)
+        })
+    }
+
     /// Whether there is a ring between this process and `from` that can still be emptied.
     fn check_to_empty(&self, from: Process, stretch: Stretch) -> Result<(), ShmError> {
         let (owner, ring) = (stretch.owner, stretch.ring);

@@ -13,8 +13,8 @@ const GROUPS: u32 = 3;
 /// A message came after a pause if it came so many times as long after the previous one as all others of
 /// its group together took; that interval says nothing.
 const PAUSE: u64 = 2;
-/// The part, one in so many, by which a way has to be quicker to replace the other; the second is for lengths
-/// that may go ahead, where the ring is quicker than it is while each is asked for.
+/// The part, one in so many, by which a way has to be quicker to replace the other; the second is for reading to
+/// replace the ring where messages may go ahead, which is quicker than the ring is while each is asked for.
 const LITTLE: u32 = 16;
 const LITTLE_BESIDE_AHEAD: u32 = 8;
 /// From one look to the next there are so many times the messages of one way's share, multiplied by how much
@@ -136,7 +136,7 @@ pub(super) struct Class {
     phase: Phase,
     /// Messages of a group.
     group: u32,
-    /// A difference of one part in so many is little.
+    /// The part, one in so many, by which reading has to be quicker to replace the ring.
     little: u32,
     /// Messages since the last look.
     turn: u32,
@@ -399,7 +399,7 @@ impl Class {
         let before = self.usual;
         if read < ring - ring / self.little {
             self.usual = Way::Read;
-        } else if ring < read - read / self.little {
+        } else if ring < read - read / LITTLE {
             self.usual = Way::Ring;
         }
         let rest = u64::from(REST) * u64::from(slower.saturating_sub(quicker)) / u64::from(quicker);

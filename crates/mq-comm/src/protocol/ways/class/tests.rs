@@ -115,6 +115,22 @@ fn a_little_is_no_reason_to_change() {
 }
 
 #[test]
+fn the_ring_may_be_slower_where_messages_may_go_ahead() {
+    let quicker = |ring: u64| {
+        let mut run = Run::new(Class::new(BYTES, Way::Ring, true));
+        run.many(1 << 16, [ring, 30_000]);
+        let from_ring = run.class.usual;
+        run.many(1 << 16, [90_000, 30_000]);
+        assert_eq!(run.class.usual, Way::Read);
+        run.many(1 << 16, [ring, 30_000]);
+        (from_ring, run.class.usual)
+    };
+    assert_eq!(quicker(27_000), (Way::Ring, Way::Ring));
+    assert_eq!(quicker(33_000), (Way::Ring, Way::Read));
+    assert_eq!(quicker(36_000), (Way::Read, Way::Read));
+}
+
+#[test]
 fn a_change_is_seen_long_before_the_next_look_is_due() {
     let mut run = Run::new(class());
     run.many(1 << 20, KERNEL_IS_QUICKER);
