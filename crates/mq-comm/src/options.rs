@@ -62,8 +62,9 @@ pub struct Options {
     /// Whether this process, while it waits or looks for messages, copies a part of a message that its
     /// receiver is reading from this process's memory into the receiver's memory, and whether it asks the
     /// same of others. It does not ask if its own [`patience`](Self::patience) has it yield its core
-    /// immediately. Requires
-    /// [`single_copy`](Self::single_copy), even for messages in shared buffers.
+    /// immediately, nor, for messages in shared buffers, where it finds itself faster alone, unless
+    /// [`single_copy_from`](Self::single_copy_from) is set. Requires [`single_copy`](Self::single_copy), even
+    /// for those.
     pub cooperative_copy: bool,
     /// Whether large messages in a [shared buffer](crate::SharedBuffer) are copied straight out of it, if
     /// that is quicker than a ring or [`single_copy_from`](Self::single_copy_from) is a number. The sender's

@@ -82,7 +82,8 @@ impl<T: Transport> Core<T> {
         let into = &mut self.state.requests.at_mut(receive).buffer.bytes_mut()[..room];
         // A request for help must not come between the parts of another message.
         let may_ask = self.state.peers[from.index()].outbox.is_empty();
-        let asks = may_ask.then(|| [send, Word::answer(Kind::HelpWanted).0]);
+        let is_helped = chosen.way() == Way::Read && may_ask;
+        let asks = is_helped.then(|| [send, Word::answer(Kind::HelpWanted).0]);
         // SAFETY: the sender has announced these bytes, and lends them until it is answered.
         #[allow(unsafe_code, reason = "vouches for the protocol")]
         let read = unsafe { self.transport.read(from, remote, into, asks) };

@@ -11,7 +11,7 @@
 //! | copies a part, if it has time | ← | `HelpWanted`, before it reads a long message |
 //! | buffer is free | ← | `Finished` |
 //! | | or | |
-//! | takes a ring | ← | `RingWanted`, or `RingTimed` if both ways are being timed: from byte n on |
+//! | takes a ring | ← | `RingWanted`, or `RingTimed` if the ways are being timed: from byte n on |
 //! | `RingGiven`, fills buffers | → | empties them |
 //! | or has no memory for one: `RingGiven` without a ring; its send fails | → | its receive fails |
 //! | | or | |
@@ -22,7 +22,7 @@
 //! | gives it up: `Withdraw`; dies: `Dying` | → | forgets it; keeps its place, for a receive that fails |
 //! | buffer is free | ← | `Withdrawn` |
 //! | | and, after `Ahead` | |
-//! | announces the next ones | ← | `HoldBack`, if nobody had asked, or both ways are to be timed |
+//! | announces the next ones | ← | `HoldBack`, if nobody had asked, or the ways are to be timed |
 //! | | and, if too many messages are unexpected (`flood`) | |
 //! | announces short ones, too | ← | `AnnounceAll` |
 //! | no longer does | ← | `EagerAgain` |
@@ -280,7 +280,7 @@ impl<T: Transport> Core<T> {
                 // There is nothing to find out.
                 None => (!options.single_copy).then_some(u64::MAX),
             },
-            ways: Ways::new(longest_ahead),
+            ways: Ways::new(longest_ahead, options.cooperative_copy),
             has_shown: false,
             failure: None,
             bypass: options.bypass,

@@ -53,9 +53,14 @@ const MIXED: u32 = 4;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum Way {
     Ring,
-    /// Copied by the receiver from where they lie: by the kernel, or out of a shared buffer.
+    /// Copied by the receiver from where they lie: by the kernel, or out of a shared buffer. The sender is asked
+    /// to copy a part, if there are enough.
     Read,
+    /// The same, and the sender is not asked.
+    ReadAlone,
 }
+
+const WAYS: usize = 3;
 
 /// What is going on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,6 +143,8 @@ pub(super) struct Class {
     group: u32,
     /// The part, one in so many, by which reading has to be quicker to replace the ring.
     little: u32,
+    /// [`Way::ReadAlone`] is one of the ways.
+    reads_alone: bool,
     /// Messages since the last look.
     turn: u32,
     /// Messages from one look to the next, and to one that comes early.
@@ -158,8 +165,8 @@ pub(super) struct Class {
     mixed: u32,
     most_mixed: u32,
     /// Picoseconds per byte for each way, in the quickest group of this look, and of the last one.
-    least: [u32; 2],
-    known: [u32; 2],
+    least: [u32; WAYS],
+    known: [u32; WAYS],
     /// Messages from one look to the next, where nothing lengthens that.
     rest: u32,
     /// The group that is timed now.
@@ -175,20 +182,16 @@ pub(super) struct Class {
 }
 
 impl Class {
-    /// Messages of at least so many bytes, up to the next power of two, which come by this way at first, and
-    /// some of which may go ahead.
-    pub(super) fn new(bytes: usize, usual: Way, may_go_ahead: bool) -> Self {
+    /// Messages of at least so many bytes, up to the next power of two, which come by this way at first.
+    pub(super) fn new(bytes: usize, usual: Way) -> Self {
         let messages = u32::try_from(GROUP_BYTES / bytes.max(1)).unwrap_or(u32::MAX);
         let group = messages.clamp(GROUP_LEAST, GROUP_MOST);
         Self {
             usual,
             phase: Phase::Rest,
             group,
-            little: if may_go_ahead {
-                LITTLE_BESIDE_AHEAD
-            } else {
-                LITTLE
-            },
+            little: LITTLE,
+            reads_alone: false,
             turn: 0,
             // Buffers that are new to both sides are no measure.
             between: group,
@@ -202,8 +205,8 @@ impl Class {
             came: 0,
             mixed: 0,
             most_mixed: 0,
-            least: [u32::MAX; 2],
-            known: [u32::MAX; 2],
+            least: [u32::MAX; WAYS],
+            known: [u32::MAX; WAYS],
             rest: group * (GROUPS + 1) * REST_LEAST,
             timed: Group::NONE,
             last: None,
@@ -213,9 +216,37 @@ impl Class {
         }
     }
 
+    /// Some of them may go ahead.
+    pub(super) const fn with_some_ahead(mut self) -> Self {
+        self.little = LITTLE_BESIDE_AHEAD;
+        self
+    }
+
+    /// They are read alone, if that is quicker.
+    pub(super) const fn with_reading_alone(mut self) -> Self {
+        self.reads_alone = true;
+        self
+    }
+
+    /// In the order in which they are looked at.
+    const fn ways(&self) -> &'static [Way] {
+        let all = &[Way::Ring, Way::Read, Way::ReadAlone];
+        if self.reads_alone {
+            all
+        } else {
+            all.split_at(2).0
+        }
+    }
+
     /// Messages by which a way is looked at.
     const fn look(&self) -> u32 {
         self.group * (GROUPS + 1)
+    }
+
+    /// Whether all ways have been timed.
+    #[cfg(test)]
+    pub(super) fn has_looked(&self) -> bool {
+        (self.ways().iter()).all(|&way| self.known[way as usize] < u32::MAX)
     }
 
     fn is_due(&self) -> bool {
@@ -236,7 +267,7 @@ impl Class {
         !self.is_by_ring()
     }
 
-    /// Another process begins to time both ways for what it gets from here: that is done here as well with
+    /// Another process begins to time the ways of what it gets from here: that is done here as well with
     /// the next message, unless it was just done, or often found nothing and nothing is unlike what it was.
     ///
     /// A look in progress begins anew, once: both processes are to look at one way at the same time.
@@ -307,13 +338,13 @@ impl Class {
         match self.phase {
             Phase::Rest => false,
             Phase::Look(Way::Ring) => self.came >= self.group,
-            Phase::Look(Way::Read) => self.came > 0,
+            Phase::Look(Way::Read | Way::ReadAlone) => self.came > 0,
         }
     }
 
     fn begin_look(&mut self) {
         self.look_at(Way::Ring, 0);
-        self.least = [u32::MAX; 2];
+        self.least = [u32::MAX; WAYS];
     }
 
     fn look_at(&mut self, way: Way, on_ring: u32) {
@@ -333,7 +364,7 @@ impl Class {
     pub(super) fn came(&mut self, way: Way, bytes: usize, now: Moment, on_ring: u32) {
         match self.phase {
             // What was asked for before the ring was left comes next to what is read.
-            Phase::Look(Way::Read) if way == Way::Ring || on_ring > 0 => {
+            Phase::Look(Way::Read | Way::ReadAlone) if way == Way::Ring || on_ring > 0 => {
                 self.forget_time();
                 self.last = Some(now);
                 self.mixed += 1;
@@ -388,21 +419,32 @@ impl Class {
         }
         match way {
             Way::Ring => self.look_at(Way::Read, on_ring),
-            Way::Read => self.judge(),
+            Way::Read if self.reads_alone => self.look_at(Way::ReadAlone, on_ring),
+            Way::Read | Way::ReadAlone => self.judge(),
         }
     }
 
     /// A look is complete: the quicker way is taken for a while.
     fn judge(&mut self) {
-        let [ring, read] = self.least;
-        let (quicker, slower) = (ring.min(read).max(1), ring.max(read));
         let before = self.usual;
-        if read < ring - ring / self.little {
-            self.usual = Way::Read;
-        } else if ring < read - read / LITTLE {
-            self.usual = Way::Ring;
+        let little = if before == Way::Ring {
+            self.little
+        } else {
+            LITTLE
+        };
+        let usual = self.least[before as usize];
+        let (mut quickest, mut slowest) = (usual, usual);
+        let mut enough = usual - usual / little;
+        for &way in self.ways() {
+            let pace = self.least[way as usize];
+            (quickest, slowest) = (quickest.min(pace), slowest.max(pace));
+            if pace < enough {
+                (self.usual, enough) = (way, pace);
+            }
         }
-        let rest = u64::from(REST) * u64::from(slower.saturating_sub(quicker)) / u64::from(quicker);
+        let quickest = quickest.max(1);
+        let longer = u64::from(slowest.saturating_sub(quickest));
+        let rest = u64::from(REST) * longer / u64::from(quickest);
         let rest = u32::try_from(rest).unwrap_or(REST_MOST);
         if self.usual == before {
             self.same = TRUST.min(self.same + 1);

@@ -1,5 +1,5 @@
 //! Which way the bytes of an announced message take: read from the sender's memory by the kernel, or copied
-//! out of its shared buffers; or through a ring.
+//! out of its shared buffers, with its help or alone; or through a ring.
 //!
 //! The kernel copies once, but looks up every page, and one process copies alone. Through a ring both copy,
 //! side by side, from and to caches that the other has just used. Which is quicker depends on the processor,
@@ -7,11 +7,15 @@
 //! were last read: on some processors the kernel has 1.7 times the bandwidth of a ring for messages of 32 KiB
 //! that nobody has rewritten, and a third of it for those that are rewritten each time.
 //!
-//! So both ways are timed, for each size up to a power of two. The first messages are read, since a ring has
+//! So the ways are timed, for each size up to a power of two. The first messages are read, since a ring has
 //! to be made ready, which takes as long as many messages; then some come by the ring, as many by the
 //! kernel, and then many by the one that was quicker; the slower the other one was, and the more often that
 //! has been found, the more. In between a few are timed, and if they take longer than they did, or less long,
-//! things have changed and both are looked at again.
+//! things have changed and all are looked at again.
+//!
+//! Out of shared buffers there are two ways to read: with the sender's help, whose part the kernel copies, and
+//! without. Two processes copy more than one where memory is slow, and less where both copy out of near
+//! caches: 256 KiB went at 27 and 18 GB/s on one processor, at 36 and 52 on another.
 //!
 //! What is timed is how long after the previous message, from any sender, a message has come, whatever all
 //! processes do meanwhile: a process that reads another's memory makes it dearer for the other to write there
@@ -42,6 +46,10 @@ const POWERS: usize = (LONGEST - SHORTEST + 1) as usize;
 /// Those in the sender's own memory, and those in its shared buffers.
 const CLASSES: usize = 2 * POWERS;
 
+/// The shortest message in a shared buffer whose sender is asked for help. Of one in its own memory, which the kernel
+/// copies, two processes copy more than one wherever that was measured.
+const HELPED_FROM: usize = 128 << 10;
+
 /// What is known of the ways.
 #[derive(Debug)]
 pub(super) struct Ways {
@@ -52,13 +60,20 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// `ahead`: messages of up to so many bytes may go ahead.
-    pub(super) fn new(ahead: u32) -> Self {
+    /// `ahead`: messages of up to so many bytes may go ahead. `helped`: senders may be asked to copy a part.
+    pub(super) fn new(ahead: u32, helped: bool) -> Self {
         // At first all are read.
         let class = |at| {
             let is_shared = at >= POWERS;
             let least = 1_usize << (SHORTEST as usize + at % POWERS);
-            Class::new(least, Way::Read, !is_shared && least <= ahead as usize)
+            let class = Class::new(least, Way::Read);
+            if is_shared && helped && least >= HELPED_FROM {
+                class.with_reading_alone()
+            } else if !is_shared && least <= ahead as usize {
+                class.with_some_ahead()
+            } else {
+                class
+            }
         };
         Self {
             classes: std::array::from_fn(class),
@@ -119,7 +134,7 @@ impl Chosen {
         self.turn.way
     }
 
-    /// Whether it is among the first of those by which both ways are timed.
+    /// Whether it is among the first of those by which the ways are timed.
     pub(super) const fn begins_look(self) -> bool {
         self.turn.begins_look
     }
@@ -171,7 +186,7 @@ impl State {
         Chosen { turn, class }
     }
 
-    /// A process begins to time both ways for messages to it: messages from it are timed at the same time.
+    /// A process begins to time the ways of messages to it: messages from it are timed at the same time.
     pub(super) fn time_too(&mut self, from: Process) {
         if self.single_copy_from.is_none()
             && let Some(class) = self.peers[from.index()].last_large
@@ -212,7 +227,7 @@ impl State {
     /// A message that was to be copied from where it lies has been copied.
     pub(super) fn was_read(&mut self, chosen: Chosen, bytes: usize) {
         if chosen.turn.is_timed {
-            self.note(Way::Read, chosen.class, bytes);
+            self.note(chosen.way(), chosen.class, bytes);
         }
     }
 
@@ -319,13 +334,33 @@ mod tests {
     }
 
     #[test]
+    fn all_ways_of_copying_from_a_shared_buffer_are_timed() {
+        const COUNT: usize = 400;
+        let looked = World::threads(2, |world| {
+            for bytes in [HELPED_FROM / 2, HELPED_FROM] {
+                if world.rank() == 0 {
+                    let out = world.shared_buffer::<u8>(bytes)?;
+                    (0..COUNT).try_for_each(|_| world.send(&out, 1, 1))?;
+                } else {
+                    let mut into = vec![0_u8; bytes];
+                    (0..COUNT).try_for_each(|_| world.recv(&mut into, 0, 1).map(drop))?;
+                }
+            }
+            let classes = &world.inner.core().state.ways.classes;
+            let sizes = [HELPED_FROM / 2, HELPED_FROM, 2 * HELPED_FROM];
+            Ok(sizes.map(|bytes| classes[class_of(bytes, true)].has_looked()))
+        });
+        assert_eq!(looked.unwrap()[1], [true, true, false]);
+    }
+
+    #[test]
     fn what_may_go_ahead_are_the_classes_around_one_that_the_ring_is_quicker_for() {
-        let mut ways = Ways::new(64 << 10);
+        let mut ways = Ways::new(64 << 10, true);
         let lengths = |more_than, up_to| Lengths { more_than, up_to };
         // At first messages are read.
         assert_eq!(ways.by_ring(40_000), lengths(0, 0));
         for class in &mut ways.classes[..POWERS] {
-            *class = Class::new(40_000, Way::Ring, true);
+            *class = Class::new(40_000, Way::Ring).with_some_ahead();
         }
         assert_eq!(ways.by_ring(40_000), lengths(0, (1 << 24) - 1));
         // A class whose look is due.

@@ -4,7 +4,7 @@ use std::time::Duration;
 const BYTES: usize = 1 << 20;
 
 fn class() -> Class {
-    Class::new(BYTES, Way::Ring, false)
+    Class::new(BYTES, Way::Ring)
 }
 
 /// For a process that sends nothing.
@@ -24,7 +24,7 @@ impl Run {
         Self { class, now }
     }
 
-    fn one(&mut self, nanos: [u64; 2]) -> Way {
+    fn one<const WAYS: usize>(&mut self, nanos: [u64; WAYS]) -> Way {
         let Turn { way, is_timed, .. } = self.class.next();
         self.now += Duration::from_nanos(nanos[way as usize]);
         if is_timed {
@@ -34,8 +34,8 @@ impl Run {
     }
 
     /// How many of so many came by which way.
-    fn many(&mut self, messages: u32, nanos: [u64; 2]) -> [u32; 2] {
-        let mut came = [0; 2];
+    fn many<const WAYS: usize>(&mut self, messages: u32, nanos: [u64; WAYS]) -> [u32; WAYS] {
+        let mut came = [0; WAYS];
         for _ in 0..messages {
             came[self.one(nanos) as usize] += 1;
         }
@@ -67,6 +67,31 @@ fn the_quicker_way_becomes_usual_and_the_other_is_seldom_seen() {
     }
 }
 
+#[test]
+fn of_three_ways_the_quickest_becomes_usual() {
+    let class = || class().with_reading_alone();
+    let mut run = Run::new(class());
+    run.many(GROUP_LEAST, [20_000, 30_000, 40_000]);
+    let look = run.many(3 * LOOK, [20_000, 30_000, 40_000]);
+    assert_eq!((look, run.class.phase), ([LOOK; 3], Phase::Rest));
+
+    for (way, nanos) in [
+        (Way::Ring, [20_000, 30_000, 40_000]),
+        (Way::Read, [40_000, 20_000, 30_000]),
+        (Way::ReadAlone, [40_000, 30_000, 20_000]),
+        // Of two that are quicker, the quicker one.
+        (Way::ReadAlone, [40_000, 25_000, 20_000]),
+    ] {
+        run.many(1 << 17, nanos);
+        assert_eq!(run.class.usual, way, "{nanos:?}");
+        let came = Run::new(class()).many(100_000, nanos);
+        assert!(came[way as usize] > 98_000, "{came:?}");
+    }
+    // A little is no reason to change.
+    run.many(1 << 17, [40_000, 19_500, 20_000]);
+    assert_eq!(run.class.usual, Way::ReadAlone);
+}
+
 /// Bursts with pauses between them, of which one is in each group.
 #[test]
 fn a_pause_is_no_message() {
@@ -90,7 +115,7 @@ fn what_is_sent_meanwhile_counts() {
         let turn = class.next();
         let (nanos, sent) = match turn.way {
             Way::Ring => (80_000, BYTES / 4),
-            Way::Read => (100_000, BYTES),
+            _ => (100_000, BYTES),
         };
         now.at += Duration::from_nanos(nanos);
         now.sent += sent as u64;
@@ -117,7 +142,7 @@ fn a_little_is_no_reason_to_change() {
 #[test]
 fn the_ring_may_be_slower_where_messages_may_go_ahead() {
     let quicker = |ring: u64| {
-        let mut run = Run::new(Class::new(BYTES, Way::Ring, true));
+        let mut run = Run::new(Class::new(BYTES, Way::Ring).with_some_ahead());
         run.many(1 << 16, [ring, 30_000]);
         let from_ring = run.class.usual;
         run.many(1 << 16, [90_000, 30_000]);
@@ -381,7 +406,7 @@ fn messages_that_never_come_decide_nothing() {
 #[test]
 fn nothing_overflows() {
     for bytes in [1, 1 << 14, 1 << 40] {
-        let mut run = Run::new(Class::new(bytes, Way::Ring, false));
+        let mut run = Run::new(Class::new(bytes, Way::Ring));
         for nanos in [[1, u64::MAX >> 32], [u64::MAX >> 32, 1], [0, 0]] {
             for _ in 0..50_000 {
                 let way = run.class.next().way;
