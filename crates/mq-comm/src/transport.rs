@@ -82,14 +82,22 @@ pub unsafe trait Transport {
     /// If the transport is damaged.
     fn poll(&mut self, waiting: bool) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError>;
     /// A message from a process whose messages are [wanted](Self::want), if that is quicker than everything
-    /// that a [`poll`](Self::poll) looks at. One that is forgotten, not dropped, is still there at the next look,
-    /// as if nobody had looked.
+    /// that a [`poll`](Self::poll) looks at.
     fn poll_wanted(&mut self) -> Option<Self::Short<'_>> {
         None
     }
     /// After a [`poll_wanted`](Self::poll_wanted) that found nothing: looks there a few more times, if that
     /// is quicker than a [`poll`](Self::poll); returns whether `poll_wanted` will find something now.
     fn watch_wanted(&self, _idle: &mut Idle) -> bool {
+        false
+    }
+    /// The header and the bytes of the next message from a process whose messages are wanted, if it is whole and
+    /// stays where it is, as if nobody had looked.
+    fn peek_wanted(&self) -> Option<([u64; 2], usize)> {
+        None
+    }
+    /// [`watch_wanted`](Self::watch_wanted) for [`peek_wanted`](Self::peek_wanted).
+    fn watch_to_peek(&self, _idle: &mut Idle) -> bool {
         false
     }
     /// A [`poll_wanted`](Self::poll_wanted) that alternates between the processes whose messages are wanted.

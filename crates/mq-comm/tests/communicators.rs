@@ -71,17 +71,24 @@ fn a_message_may_come_before_its_communicator_and_after_it() {
 
 /// So it is neither copied nor queued, except one in many.
 #[test]
-fn a_short_message_that_a_probe_shows_is_received_from_where_it_lies() {
-    const MESSAGES: u32 = 20;
+fn a_message_that_a_probe_shows_is_received_from_where_it_lies() {
+    let _dog = watchdog("a_message_that_a_probe_shows");
+    // In a line, in some, and in cells, of which a process has eight.
+    for (words, messages) in [(2, 20), (100, 5), (250, 5), (5_000, 5)] {
+        shown_where_they_lie(words, messages);
+    }
+}
+
+fn shown_where_they_lie(words: usize, messages: u32) {
     const ROUNDS: u32 = 20;
-    let _dog = watchdog("a_short_message_that_a_probe_shows");
     let barrier = std::sync::Barrier::new(2);
     let program = |world: &World| {
         let mut queued = 0;
         for round in 0..ROUNDS {
             if world.rank() == 0 {
-                for number in 0..MESSAGES {
-                    world.send(&[round, number], 1, (number % 3) as i32)?;
+                for number in 0..messages {
+                    let message = [round, number].repeat(words / 2);
+                    world.send(&message, 1, (number % 3) as i32)?;
                 }
                 barrier.wait();
                 barrier.wait();
@@ -91,17 +98,18 @@ fn a_short_message_that_a_probe_shows_is_received_from_where_it_lies() {
             // A probe for what has not come takes in what is before it.
             let takes_in = round % 2 == 1;
             let before = world.profile().unexpected;
-            for number in 0..MESSAGES {
+            for number in 0..messages {
                 let shown = world.probe(Source::Any, TagSelector::Any)?;
-                assert_eq!((shown.tag(), shown.bytes()), ((number % 3) as i32, 8));
+                let found = (shown.tag(), shown.bytes());
+                assert_eq!(found, ((number % 3) as i32, 4 * words as u64));
                 if takes_in {
                     assert!(world.iprobe(0, 9)?.is_none(), "of another tag");
                 }
                 let again = world.iprobe(shown.source(), shown.tag())?;
                 assert_eq!(again.map(|again| again.tag()), Some(shown.tag()));
-                let mut into = [0; 2];
+                let mut into = vec![0; words];
                 world.recv(&mut into, shown.source(), shown.tag())?;
-                assert_eq!(into, [round, number]);
+                assert!(into == [round, number].repeat(words / 2));
             }
             let unexpected = world.profile().unexpected - before;
             if takes_in {
@@ -112,8 +120,8 @@ fn a_short_message_that_a_probe_shows_is_received_from_where_it_lies() {
             barrier.wait();
         }
         // Those of the first round came before the pair had a fastbox; and now and then all is taken in.
-        let shown = u64::from(ROUNDS / 2 * MESSAGES);
-        assert!(queued <= shown / 2, "{queued} of {shown}");
+        let shown = u64::from(ROUNDS / 2 * messages);
+        assert!(queued <= shown / 2, "{queued} of {shown}, {words} words");
         Ok(())
     };
     World::threads(2, program).unwrap();

@@ -238,27 +238,26 @@ impl<T: Transport> Core<T> {
         Ok(true)
     }
 
-    /// Shows a short message that has come, where no other is before it and no receive waits, and leaves it in the
-    /// transport: the receive that mostly follows takes it from there, as it takes one that nobody has probed for.
+    /// Shows a message that has come with its bytes, where no other is before it and no receive waits, and leaves it
+    /// in the transport: the receive that mostly follows takes it from there, as it takes one that nobody has probed
+    /// for.
     #[inline]
     pub(crate) fn peek(&mut self, pattern: &MpiPattern) -> Option<Status> {
         if !self.state.may_peek() {
             return None;
         }
-        let message = self.transport.poll_wanted()?;
-        let [bits, word] = message.header();
+        let ([bits, word], total) = self.transport.peek_wanted()?;
         let word = Word(word);
-        let takes = word.kind() == Some(Kind::Eager) && header::takes(pattern, bits, word);
-        let status = takes.then(|| Status::new(bits, message.total()));
-        // Dropped, it would be gone.
-        core::mem::forget(message);
-        self.state.has_shown |= status.is_some();
-        status
+        if word.kind() != Some(Kind::Eager) || !header::takes(pattern, bits, word) {
+            return None;
+        }
+        self.state.has_shown = true;
+        Some(Status::new(bits, total as u64))
     }
 
     /// The same for a caller that waits: looks a few times.
     pub(crate) fn watch_and_peek(&mut self, pattern: &MpiPattern) -> Option<Status> {
-        if self.state.may_peek() && self.transport.watch_wanted(&mut self.idle) {
+        if self.state.may_peek() && self.transport.watch_to_peek(&mut self.idle) {
             self.peek(pattern)
         } else {
             None

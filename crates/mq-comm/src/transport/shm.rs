@@ -136,6 +136,16 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
     }
 
     #[inline(always)]
+    fn peek_wanted(&self) -> Option<([u64; 2], usize)> {
+        Endpoint::peek_wanted(self)
+    }
+
+    #[inline(always)]
+    fn watch_to_peek(&self, idle: &mut Idle) -> bool {
+        Endpoint::watch_to_peek(self, idle)
+    }
+
+    #[inline(always)]
     fn poll_again(&mut self, from: Process) -> Option<Short<'_>> {
         self.poll_short_from(from)
     }

@@ -39,7 +39,21 @@ impl<M: Memory> Endpoint<M> {
         self.peers[from.index()].short(from, len)
     }
 
-    /// The same, from the wanted processes in rotation, for a process that wants messages from several. A late
+    /// The header and the length of the message that a [`poll`](Self::poll) would take first, if it is in the
+    /// fastbox of a wanted process, or in a cell that is named there, and no others have their turn before it. It
+    /// stays where it is.
+    #[inline(always)]
+    #[must_use]
+    pub fn peek_wanted(&self) -> Option<([u64; 2], usize)> {
+        let (from, len) = self.in_wanted_boxes()?;
+        let peer = &self.peers[from.index()];
+        if is_turn_of_others(peer.due) {
+            return None;
+        }
+        Some((peer.inlet.as_ref()?.header(), len as usize))
+    }
+
+    /// The same as [`poll_wanted`](Self::poll_wanted), from the wanted processes in rotation, for a process that wants messages from several. A late
     /// visit to a box finds more in it, with nothing being written there at that moment. While the end of a
     /// process is still to be reported, `poll` first delivers what that process has sent.
     #[inline(always)]
@@ -64,17 +78,28 @@ impl<M: Memory> Endpoint<M> {
     /// one is for [`poll`](Self::poll).
     #[inline(always)]
     pub fn watch_wanted(&self, idle: &mut Idle) -> bool {
+        self.watch(idle, |len, due| !is_for_poll(len, due))
+    }
+
+    /// The same for [`peek_wanted`](Self::peek_wanted).
+    #[inline(always)]
+    pub fn watch_to_peek(&self, idle: &mut Idle) -> bool {
+        self.watch(idle, |_, due| !is_turn_of_others(due))
+    }
+
+    /// Looks until a message has come; whether its length and its number are those that are looked for.
+    #[inline(always)]
+    fn watch(&self, idle: &mut Idle, is_it: impl Fn(u32, u64) -> bool) -> bool {
         if self.wanted_boxes().is_empty() {
             return false;
         }
-        let mut is_short = false;
+        let mut is_found = false;
         idle.watch(&self.patience, || {
             let found = self.in_wanted_boxes();
-            is_short =
-                found.is_some_and(|(from, len)| !is_for_poll(len, self.peers[from.index()].due));
+            is_found = found.is_some_and(|(from, len)| is_it(len, self.peers[from.index()].due));
             found.is_some()
         });
-        is_short
+        is_found
     }
 
     /// [`poll_wanted`](Self::poll_wanted) of one process, wanted or not: useful if messages come one after the
