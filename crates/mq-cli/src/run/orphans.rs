@@ -58,10 +58,14 @@ impl Orphans {
         loop {
             let mut any = false;
             for pid in children() {
+                if self.others.contains(&pid) {
+                    continue;
+                }
                 // Its number is not reused before it is reaped. A program that has changed its user
                 // cannot be killed, so it is not waited for.
-                let is_ours = !self.others.contains(&pid)
-                    && (self.mark.as_ref()).is_none_or(|set| marked(pid, set).is_some());
+                let mark = self.mark.as_ref().map(|set| look(pid, set));
+                let is_ours = matches!(mark, None | Some(Look::Marked(_)));
+                any |= matches!(mark, Some(Look::Unknown));
                 if is_ours && kill_process(pid, Signal::KILL).is_ok() {
                     any = true;
                     has_ended(pid);
@@ -152,9 +156,10 @@ pub(super) fn kill_marked(mark: &str) {
     loop {
         let mut any = false;
         for pid in processes() {
-            any |= match marked(pid, &set) {
-                Some(process) => pidfd_send_signal(process, Signal::KILL).is_ok(),
-                None => is_in_exec(pid),
+            any |= match look(pid, &set) {
+                Look::Marked(process) => pidfd_send_signal(process, Signal::KILL).is_ok(),
+                Look::Other => false,
+                Look::Unknown => true,
             };
         }
         // A killed process may have started another just before.
@@ -165,20 +170,41 @@ pub(super) fn kill_marked(mark: &str) {
     }
 }
 
-/// A descriptor of a process, if that variable is set in its environment.
-fn marked(pid: Pid, set: &[u8]) -> Option<OwnedFd> {
-    // First, so that a later process with the same number is not mistaken for it.
-    let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let mut variables = environment.split(|&byte| byte == 0);
-    variables.any(|variable| variable == set).then_some(process)
+/// Whose a process is.
+enum Look {
+    /// It has the mark, and this descriptor.
+    Marked(OwnedFd),
+    Other,
+    /// It is in the middle of an `exec`, or was when it was looked at: nothing says yet whose it is.
+    Unknown,
 }
 
-/// Whether a process is in the middle of an `exec`, so that nothing says yet whose it is.
-fn is_in_exec(pid: Pid) -> bool {
-    // Of a process that may not be read the kernel hides the addresses, which then look the same.
-    let has_none = fs::read(format!("/proc/{pid}/environ")).is_ok_and(|set| set.is_empty());
-    has_none && stat(pid).is_some_and(|stat| has_memory_only(&stat))
+/// Whether that variable is set in the environment of a process.
+fn look(pid: Pid, set: &[u8]) -> Look {
+    // First, so that a later process with the same number is not mistaken for it.
+    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else {
+        return Look::Other;
+    };
+    let path = format!("/proc/{pid}/environ");
+    let Ok(environment) = fs::read(&path) else {
+        return Look::Other;
+    };
+    if environment.is_empty() {
+        // Of a process that may not be read the kernel would hide the addresses; this one may be.
+        let is_in_exec = stat(pid).is_some_and(|stat| has_memory_only(&stat));
+        let is_empty = fs::read(&path).is_ok_and(|environment| environment.is_empty());
+        return if is_in_exec || !is_empty {
+            Look::Unknown
+        } else {
+            Look::Other
+        };
+    }
+    let mut variables = environment.split(|&byte| byte == 0);
+    if variables.any(|variable| variable == set) {
+        Look::Marked(process)
+    } else {
+        Look::Other
+    }
 }
 
 /// Whether a process, by its `stat`, has memory (field 23) and no place of its environment in it yet
@@ -239,11 +265,11 @@ mod tests {
 
         let mut child = cat().env_clear().spawn().expect("cat starts");
         let pid = Pid::from_child(&child);
-        let has_started = (0..2_000).any(|_| {
+        let is_other = (0..2_000).any(|_| {
             thread::sleep(PAUSE);
-            !is_in_exec(pid)
+            matches!(look(pid, &variable(&mark())), Look::Other)
         });
-        assert!(has_started, "an environment that is empty is one");
+        assert!(is_other, "an environment that is empty is one");
         drop(child.stdin.take());
         child.wait().expect("it ends");
     }
