@@ -34,9 +34,9 @@ pub(crate) enum Kind {
     /// A message whose bytes are in a ring, or will be, unasked; its payload is an [`Ahead`].
     Ahead = 9,
     /// To the sender of a message that went ahead: announce the next ones, since no receive was posted for
-    /// it, or since it is time to find out which way is quicker.
+    /// it, since it is time to find out which way is quicker, or since they are answers.
     HoldBack = 10,
-    /// As `RingWanted`, from a receiver that begins to time both ways: which is quicker can depend on the way
+    /// As `RingWanted`, from a receiver that begins to time the ways: which is quicker can depend on the way
     /// of the messages in the other direction, so the sender is to do the same.
     RingTimed = 11,
     /// As `Withdraw`, from a process that dies: a receive or probe that finds the message is told so.

@@ -9,7 +9,9 @@ mod shm;
 use mq_shm::channel::Counters;
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
-use mq_shm::{Block, Copied, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError, Stretch};
+use mq_shm::{
+    Block, Copied, Peeked, Process, Pulled, Pushed, Remote, RingId, Sent, ShmError, Stretch,
+};
 
 /// A message, or a part of one, in the transport's memory, which the transport gets back when this is
 /// dropped. A message that is forgotten instead is found again.
@@ -91,10 +93,13 @@ pub unsafe trait Transport {
     fn watch_wanted(&self, _idle: &mut Idle) -> bool {
         false
     }
-    /// The header and the bytes of the next message from a process whose messages are wanted, if it is whole and
-    /// stays where it is, as if nobody had looked.
-    fn peek_wanted(&self) -> Option<([u64; 2], usize)> {
+    /// The next message from a process whose messages are wanted, if it is whole. It stays where it is.
+    fn peek_wanted(&mut self) -> Option<Peeked> {
         None
+    }
+    /// Whether a message that was peeked at is still the next one of its sender.
+    fn is_due(&self, _peeked: Peeked) -> bool {
+        false
     }
     /// [`watch_wanted`](Self::watch_wanted) for [`peek_wanted`](Self::peek_wanted).
     fn watch_to_peek(&self, _idle: &mut Idle) -> bool {
@@ -175,6 +180,10 @@ pub unsafe trait Transport {
         into: &mut [u8],
         asks: Option<[u64; 2]>,
     ) -> Result<Copied, ShmError>;
+    /// Whether it asks senders for that.
+    fn asks_for_help(&self) -> bool {
+        false
+    }
     /// Copies a part of a message into the memory of its receiver, which asked for it with these bytes;
     /// returns how many bytes it copied, if the receiver was still waiting.
     ///
@@ -204,9 +213,9 @@ pub unsafe trait Transport {
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended.
     fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError>;
-    /// Whether nothing is on its way through rings of this process between it and another.
-    fn rings_are_empty(&self, _other: Process) -> bool {
-        true
+    /// Whether there is a ring that has led to another process, and is empty: one that can be lent to it.
+    fn has_empty_ring(&self, _other: Process) -> bool {
+        false
     }
     /// Reclaims a ring of this process if it is empty; returns whether it is free.
     fn free_ring(&mut self, ring: RingId) -> bool;

@@ -136,6 +136,35 @@ fn answers_are_announced_to_who_lends_the_ring() {
     assert!(there > ROUNDS / 2 && answers < ROUNDS / 10, "{ahead:?}");
 }
 
+/// Nobody's ring leads to all of the many that it answers in turn.
+#[test]
+fn questions_go_ahead_to_who_has_no_ring_to_lend() {
+    let _dog = watchdog("questions_go_ahead_to_who_has_no_ring_to_lend");
+    const CLIENTS: u32 = 6;
+    const ROUNDS: u64 = 60;
+    let profiles = by_rings(1 + CLIENTS, |world| {
+        for _ in 0..ROUNDS {
+            if world.rank() > 0 {
+                let answer = world.irecv(vec![0; BYTES], 0, 1)?;
+                world.recv(&mut [0_u8], 0, 0)?;
+                world.send(&content(1, BYTES), 0, 2)?;
+                assert!(answer.wait()?.0 == content(0, BYTES));
+                continue;
+            }
+            for client in 1..=CLIENTS {
+                let question = world.irecv(vec![0; BYTES], client, 2)?;
+                world.send(&[0_u8], client, 0)?;
+                assert!(question.wait()?.0 == content(1, BYTES));
+                world.send(&content(0, BYTES), client, 1)?;
+            }
+        }
+        Ok(())
+    });
+    let ahead: u64 = profiles[1..].iter().map(|profile| profile.ahead).sum();
+    let all = u64::from(CLIENTS) * ROUNDS;
+    assert!(ahead > all / 2, "{ahead} of {all}");
+}
+
 #[test]
 fn their_order_is_kept_among_all_others() {
     let _dog = watchdog("their_order_is_kept_among_all_others");

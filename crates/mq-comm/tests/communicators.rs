@@ -127,6 +127,41 @@ fn shown_where_they_lie(words: usize, messages: u32) {
     World::threads(2, program).unwrap();
 }
 
+/// So a probe from any source shows long messages of each in turn.
+#[test]
+fn probes_serve_all_senders_of_long_messages() {
+    const SENDERS: u32 = 3;
+    const EACH: u32 = 5;
+    const ROUNDS: usize = 12;
+    let _dog = watchdog("probes_serve_all_senders");
+    let barrier = std::sync::Barrier::new(1 + SENDERS as usize);
+    let program = |world: &World| {
+        let mut late = Vec::new();
+        for _ in 0..ROUNDS {
+            if world.rank() > 0 {
+                (0..EACH).try_for_each(|number| world.send(&[number; 250], 0, 1))?;
+            }
+            barrier.wait();
+            if world.rank() == 0 {
+                let mut order = Vec::new();
+                for _ in 0..SENDERS * EACH {
+                    let shown = world.probe(Source::Any, 1)?;
+                    world.recv(&mut [0_u32; 250], shown.source(), 1)?;
+                    order.push(shown.source());
+                }
+                let first = |sender| order.iter().position(|&source| source == sender);
+                late.push((1..=SENDERS).filter_map(first).max());
+            }
+            barrier.wait();
+        }
+        Ok(late)
+    };
+    let late = World::threads(1 + SENDERS, program).unwrap().swap_remove(0);
+    // At first they come through the queue; and now and then all are taken in.
+    let in_turn = late.iter().filter(|&&at| at < Some(EACH as usize)).count();
+    assert!(in_turn > ROUNDS / 2, "{late:?}");
+}
+
 /// Although more messages than are taken in at a time, for which receives are posted meanwhile, come before it.
 #[test]
 fn what_a_probe_has_shown_is_found_by_the_next_one() {

@@ -54,9 +54,9 @@ fn both_ways_are_tried_and_all_comes_whole() {
 }
 
 /// Messages of one length in one direction, with receives for them: they go ahead until it is time to
-/// time both ways, and are announced then; so that the kernel has its turn too.
+/// time the ways, and are announced then; so that the kernel has its turn too.
 #[test]
-fn messages_that_go_ahead_are_announced_when_both_ways_are_timed() {
+fn messages_that_go_ahead_are_announced_when_the_ways_are_timed() {
     const BYTES: usize = 40_000;
     const STANDING: usize = 4;
     const MESSAGES: usize = 3_000;
@@ -118,10 +118,10 @@ fn messages_in_shared_buffers_come_both_ways() {
     }
 }
 
-/// Two ranks that send each other messages, alternately: when one begins to time both ways, the other does
+/// Two ranks that send each other messages, alternately: when one begins to time the ways, the other does
 /// so too, long before it is time for that.
 #[test]
-fn both_time_both_ways_at_once() {
+fn both_time_the_ways_at_once() {
     const BYTES: usize = 1 << 20;
     /// Of a way, and those before the first.
     const LOOK: usize = 8;

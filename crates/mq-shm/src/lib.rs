@@ -68,7 +68,7 @@ mod words;
 pub use buffers::Block;
 pub use cell::CELL_PAYLOAD;
 pub use channel::{Counters, Policy};
-pub use endpoint::{Arrival, Endpoint, Incoming, Options, Sent, Short};
+pub use endpoint::{Arrival, Endpoint, Incoming, Options, Peeked, Sent, Short};
 pub use error::ShmError;
 pub use ids::Process;
 pub use large::single_copy::{Copied, Remote, permit as permit_single_copy};

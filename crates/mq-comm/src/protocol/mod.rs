@@ -22,7 +22,7 @@
 //! | gives it up: `Withdraw`; dies: `Dying` | → | forgets it; keeps its place, for a receive that fails |
 //! | buffer is free | ← | `Withdrawn` |
 //! | | and, after `Ahead` | |
-//! | announces the next ones | ← | `HoldBack`, if nobody had asked, or the ways are to be timed |
+//! | announces the next ones | ← | `HoldBack`, if nobody had asked, the ways are to be timed, or they are answers |
 //! | | and, if too many messages are unexpected (`flood`) | |
 //! | announces short ones, too | ← | `AnnounceAll` |
 //! | no longer does | ← | `EagerAgain` |
@@ -52,9 +52,9 @@ use std::collections::VecDeque;
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::AnyQueues;
 use mq_core::{Engine, EngineOptions};
-use mq_shm::Process;
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
+use mq_shm::{Peeked, Process};
 
 use crate::error::Error;
 use crate::header::{Payload, RingGiven, Word};
@@ -136,8 +136,8 @@ pub(crate) struct State {
     single_copy_from: Option<u64>,
     /// The messages by which that is found out.
     ways: Ways,
-    /// A probe has shown a message that may still be in the transport: the next one has to find it.
-    has_shown: bool,
+    /// A message that a probe has shown and that may still be in the transport: the next one has to find it.
+    shown: Option<Peeked>,
     /// A failure to go on with the outboxes that has not been reported yet.
     pub(crate) failure: Option<Error>,
     pub(crate) bypass: bool,
@@ -280,8 +280,8 @@ impl<T: Transport> Core<T> {
                 // There is nothing to find out.
                 None => (!options.single_copy).then_some(u64::MAX),
             },
-            ways: Ways::new(longest_ahead, options.cooperative_copy),
-            has_shown: false,
+            ways: Ways::new(longest_ahead, transport.asks_for_help()),
+            shown: None,
             failure: None,
             bypass: options.bypass,
             leaving: false,

@@ -246,13 +246,14 @@ impl<T: Transport> Core<T> {
         if !self.state.may_peek() {
             return None;
         }
-        let ([bits, word], total) = self.transport.peek_wanted()?;
+        let peeked = self.transport.peek_wanted()?;
+        let [bits, word] = peeked.header;
         let word = Word(word);
         if word.kind() != Some(Kind::Eager) || !header::takes(pattern, bits, word) {
             return None;
         }
-        self.state.has_shown = true;
-        Some(Status::new(bits, total as u64))
+        self.state.shown = Some(peeked);
+        Some(Status::new(bits, peeked.bytes as u64))
     }
 
     /// The same for a caller that waits: looks a few times.
@@ -296,12 +297,15 @@ impl<T: Transport> Core<T> {
         pattern: &MpiPattern,
     ) -> Result<(), Error> {
         if self.none_from(from, pattern).is_ok() {
-            if !core::mem::take(&mut self.state.has_shown) {
+            let shown = self.state.shown.take();
+            let Some(shown) = shown.filter(|&shown| self.transport.is_due(shown)) else {
                 return self.progress_for_asker().map(drop);
-            }
+            };
             // One round may end before it comes to what was shown.
-            let found = self.take_in_until(ROUNDS, |core| Ok(core.probe(pattern)?.is_some()));
-            return found.map(drop);
+            let is_over = |core: &mut Self| {
+                Ok(!core.transport.is_due(shown) || core.probe(pattern)?.is_some())
+            };
+            return self.take_in_until(ROUNDS, is_over).map(drop);
         }
         self.come_before_death(from, pattern).map(drop)
     }

@@ -185,6 +185,7 @@ impl<T: Transport> Core<T> {
                 step(Step::RingFilledLast);
                 // If the message is longer than the receiver's buffer, the send still counts all of it.
                 slot.total = slot.buffer.len() as u64;
+                self.state.peers[slot.peer.index()].turns.gone();
                 self.state.has_gone(push.send);
                 self.state.requests.complete(push.send, Outcome::Fine);
                 Ok((true, true))

@@ -4,8 +4,8 @@ use mq_shm::channel::Counters;
 use mq_shm::segment::Memory;
 use mq_shm::wait::Idle;
 use mq_shm::{
-    Arrival, Block, Copied, Endpoint, Incoming, Process, Pulled, Pushed, Remote, RingId, Sent,
-    ShmError, Short, Stretch,
+    Arrival, Block, Copied, Endpoint, Incoming, Peeked, Process, Pulled, Pushed, Remote, RingId,
+    Sent, ShmError, Short, Stretch,
 };
 
 use super::{Arrived, Event, Transport};
@@ -136,8 +136,13 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
     }
 
     #[inline(always)]
-    fn peek_wanted(&self) -> Option<([u64; 2], usize)> {
+    fn peek_wanted(&mut self) -> Option<Peeked> {
         Endpoint::peek_wanted(self)
+    }
+
+    #[inline(always)]
+    fn is_due(&self, peeked: Peeked) -> bool {
+        Endpoint::is_due(self, peeked)
     }
 
     #[inline(always)]
@@ -215,6 +220,10 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         }
     }
 
+    fn asks_for_help(&self) -> bool {
+        Endpoint::asks_for_help(self)
+    }
+
     fn help(&mut self, to: Process, message: &[u8], asked: [u8; 8]) -> Result<usize, ShmError> {
         Endpoint::help(self, to, message, asked)
     }
@@ -235,8 +244,8 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::push(self, stretch, message, done)
     }
 
-    fn rings_are_empty(&self, other: Process) -> bool {
-        Endpoint::rings_are_empty(self, other)
+    fn has_empty_ring(&self, other: Process) -> bool {
+        Endpoint::has_empty_ring(self, other)
     }
 
     fn free_ring(&mut self, ring: RingId) -> bool {

@@ -124,8 +124,8 @@ unsafe impl Transport for Hindered {
             upto @ Pushed::Upto(_) => upto,
         })
     }
-    fn rings_are_empty(&self, other: Process) -> bool {
-        self.endpoint.rings_are_empty(other)
+    fn has_empty_ring(&self, other: Process) -> bool {
+        self.endpoint.has_empty_ring(other)
     }
 
     fn free_ring(&mut self, ring: RingId) -> bool {

@@ -300,12 +300,15 @@ impl<M: Memory> Endpoint<M> {
         state.with.is_none()
     }
 
-    /// Whether all that was promised to a ring of this process's between it and another has gone through.
+    /// Whether a ring of this process's has led to another, and all that was promised to it has gone through: one
+    /// that can be [lent](Self::lend_ring).
     #[must_use]
-    pub fn rings_are_empty(&self, other: Process) -> bool {
-        (0..).zip(&self.rings.rings).all(|(number, state)| {
-            state.with != Some(other) || self.memory.ring(self.me, number).is_empty(state.promised)
-        })
+    pub fn has_empty_ring(&self, other: Process) -> bool {
+        let is_empty = |number: usize| {
+            let state = &self.rings.rings[number];
+            (self.memory.ring(self.me, number as u32)).is_empty(state.promised)
+        };
+        self.rings.leading_to(other).is_some_and(is_empty)
     }
 
     /// Whether there is a ring between this process and `from` that can still be emptied.

@@ -37,7 +37,7 @@ mod short;
 pub use incoming::Incoming;
 pub use receive::Arrival;
 pub use send::Sent;
-pub use short::Short;
+pub use short::{Peeked, Short};
 
 use std::time::Instant;
 
@@ -146,6 +146,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     /// Which wanted box is looked into first, in rotation: the one after the box from which a message was
     /// last taken that way.
     first_wanted: usize,
+    /// The process whose message was last peeked at, if it was a long one, and its number.
+    peeked: (Process, u64),
     /// Peers to whom slots name cells that are not known to be taken: of many peers, only these few return
     /// cells through their counts.
     naming: Vec<Process>,
@@ -241,6 +243,7 @@ impl<M: Memory> Endpoint<M> {
             wanted: Vec::new(),
             wanted_from_any: 0,
             first_wanted: 0,
+            peeked: (me, 0),
             naming: Vec::new(),
             turn: 0,
             waiting_looks: 0,

@@ -21,6 +21,19 @@ pub struct Short<'a> {
     len: u32,
 }
 
+/// A message that was looked at and left where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peeked {
+    /// The sender.
+    pub from: Process,
+    /// Its number among those of its sender.
+    number: u64,
+    /// The header that the sender passed.
+    pub header: [u64; 2],
+    /// Its length.
+    pub bytes: usize,
+}
+
 /// Whether a message in a fastbox, of this many bytes and with this number, is for [`poll`](Endpoint::poll): it
 /// is longer than the box takes, or other sources have their turn before it.
 #[inline(always)]
@@ -39,18 +52,49 @@ impl<M: Memory> Endpoint<M> {
         self.peers[from.index()].short(from, len)
     }
 
-    /// The header and the length of the message that a [`poll`](Self::poll) would take first, if it is in the
-    /// fastbox of a wanted process, or in a cell that is named there, and no others have their turn before it. It
-    /// stays where it is.
+    /// A message in the fastbox of a wanted process, or in a cell that is named there, if no others have their turn
+    /// before it: the one that [`poll_wanted`](Self::poll_wanted) would take, or if that leaves it to `poll`, one of
+    /// each box in turn. It stays where it is.
     #[inline(always)]
-    #[must_use]
-    pub fn peek_wanted(&self) -> Option<([u64; 2], usize)> {
-        let (from, len) = self.in_wanted_boxes()?;
+    pub fn peek_wanted(&mut self) -> Option<Peeked> {
+        let (first, len) = self.in_wanted_boxes()?;
+        let (from, len) = if len as usize > BOX_PAYLOAD {
+            self.in_boxes_to_peek()?
+        } else {
+            (first, len)
+        };
         let peer = &self.peers[from.index()];
         if is_turn_of_others(peer.due) {
             return None;
         }
-        Some((peer.inlet.as_ref()?.header(), len as usize))
+        Some(Peeked {
+            from,
+            number: peer.due,
+            header: peer.inlet.as_ref()?.header(),
+            bytes: len as usize,
+        })
+    }
+
+    /// The message in the box that was last peeked into for a long one, or, if that one has been taken, in the boxes
+    /// after it.
+    fn in_boxes_to_peek(&mut self) -> Option<(Process, u32)> {
+        let boxes = self.wanted_boxes();
+        let (last, number) = self.peeked;
+        let at = boxes.iter().position(|&from| from == last).unwrap_or(0);
+        let at = at + usize::from(self.peers[last.index()].due != number);
+        let (before, after) = boxes.split_at(at.min(boxes.len()));
+        let mut in_turn = after.iter().chain(before);
+        let (from, len) = in_turn.find_map(|&from| Some((from, self.in_box(from)?)))?;
+        self.peeked = (from, self.peers[from.index()].due);
+        Some((from, len))
+    }
+
+    /// Whether a message that was peeked at is still the next one of its sender.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_due(&self, peeked: Peeked) -> bool {
+        let sender = self.peers.get(peeked.from.index());
+        sender.is_some_and(|sender| sender.due == peeked.number)
     }
 
     /// The same as [`poll_wanted`](Self::poll_wanted), from the wanted processes in rotation, for a process that wants messages from several. A late

@@ -13,14 +13,15 @@ const GROUPS: u32 = 3;
 /// A message came after a pause if it came so many times as long after the previous one as all others of
 /// its group together took; that interval says nothing.
 const PAUSE: u64 = 2;
-/// The part, one in so many, by which a way has to be quicker to replace the other; the second is for reading to
-/// replace the ring where messages may go ahead, which is quicker than the ring is while each is asked for.
+/// The part, one in so many, by which a way has to be quicker to replace the other. The second is for reading to
+/// replace the ring where messages may go ahead, which is quicker than the ring is while each is asked for, and between
+/// the two ways to read, which are the same if the sender does not come.
 const LITTLE: u32 = 16;
-const LITTLE_BESIDE_AHEAD: u32 = 8;
+const LESS_LITTLE: u32 = 8;
 /// From one look to the next there are so many times the messages of one way's share, multiplied by how much
-/// longer the slower way takes than the other: so looks should cost some 3 % of the time.
+/// longer the slower ways take than the quickest, together: so looks should cost some 3 % of the time.
 const REST: u32 = 32;
-/// The least, if both take as long, and the most, if one takes forever.
+/// The least, if all take as long, and the most, if one takes forever.
 const REST_LEAST: u32 = 8;
 const REST_MOST: u32 = 2048;
 /// That is doubled after each look that finds the same, up to so many times.
@@ -141,8 +142,8 @@ pub(super) struct Class {
     phase: Phase,
     /// Messages of a group.
     group: u32,
-    /// The part, one in so many, by which reading has to be quicker to replace the ring.
-    little: u32,
+    /// Some of them may go ahead.
+    may_go_ahead: bool,
     /// [`Way::ReadAlone`] is one of the ways.
     reads_alone: bool,
     /// Messages since the last look.
@@ -190,7 +191,7 @@ impl Class {
             usual,
             phase: Phase::Rest,
             group,
-            little: LITTLE,
+            may_go_ahead: false,
             reads_alone: false,
             turn: 0,
             // Buffers that are new to both sides are no measure.
@@ -218,7 +219,7 @@ impl Class {
 
     /// Some of them may go ahead.
     pub(super) const fn with_some_ahead(mut self) -> Self {
-        self.little = LITTLE_BESIDE_AHEAD;
+        self.may_go_ahead = true;
         self
     }
 
@@ -424,26 +425,31 @@ impl Class {
         }
     }
 
+    /// The part, one in so many, by which one way has to be quicker to replace another.
+    const fn little(&self, usual: Way, other: Way) -> u32 {
+        match (usual, other) {
+            (Way::Ring, _) if self.may_go_ahead => LESS_LITTLE,
+            (Way::Read, Way::ReadAlone) | (Way::ReadAlone, Way::Read) => LESS_LITTLE,
+            _ => LITTLE,
+        }
+    }
+
     /// A look is complete: the quicker way is taken for a while.
     fn judge(&mut self) {
         let before = self.usual;
-        let little = if before == Way::Ring {
-            self.little
-        } else {
-            LITTLE
-        };
         let usual = self.least[before as usize];
-        let (mut quickest, mut slowest) = (usual, usual);
-        let mut enough = usual - usual / little;
+        let quickest = self.ways().iter().map(|&way| self.least[way as usize]);
+        let quickest = quickest.fold(usual, u32::min);
+        let mut longer = 0;
+        let mut least = usual;
         for &way in self.ways() {
             let pace = self.least[way as usize];
-            (quickest, slowest) = (quickest.min(pace), slowest.max(pace));
-            if pace < enough {
-                (self.usual, enough) = (way, pace);
+            longer += u64::from(pace - quickest);
+            if pace < least && pace < usual - usual / self.little(before, way) {
+                (self.usual, least) = (way, pace);
             }
         }
         let quickest = quickest.max(1);
-        let longer = u64::from(slowest.saturating_sub(quickest));
         let rest = u64::from(REST) * longer / u64::from(quickest);
         let rest = u32::try_from(rest).unwrap_or(REST_MOST);
         if self.usual == before {

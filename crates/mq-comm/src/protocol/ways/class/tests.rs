@@ -233,7 +233,7 @@ fn who_asks_is_heard_less_where_what_seemed_sure_was_not() {
     }
 }
 
-/// One that is asked for in the middle of another begins both ways anew, and once.
+/// One that is asked for in the middle of another begins all ways anew, and once.
 #[test]
 fn a_look_that_another_asks_for_begins_with_the_ring_at_the_same_time() {
     let mut run = Run::new(class());
