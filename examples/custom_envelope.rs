@@ -4,7 +4,8 @@
 //! worker that sent it, the stage it is for, and a key. A task asks for one key of a stage, or for all
 //! keys with a common prefix (a shard), from one worker or any. Worker, stage and key are packed into
 //! a `u64`, and a mask covers what a task leaves open, so the engine matches parcels as fast as MPI
-//! messages.
+//! messages, as long as few different masks are in use: long queues are indexed for at most seven, besides
+//! the one that leaves nothing open, and receives with others are compared with every message.
 //!
 //! Run it: `cargo run -p mq-examples --example custom_envelope`
 

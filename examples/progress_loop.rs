@@ -1,6 +1,7 @@
 //! A progress loop as a runtime would write it: packets come from a network, requests from the
 //! program, and the engine matches them. A packet for which the engine has no room stays in the
-//! network, in order, and is tried again. Nothing is lost: that is flow control.
+//! network, before all others of its sender, and is tried again; packets of other senders, for which
+//! receives may be posted, do not wait for it. Nothing is lost: that is flow control.
 //!
 //! Run it: `cargo run -p mq-examples --example progress_loop`
 
@@ -25,7 +26,8 @@ struct Packet {
 
 struct Runtime {
     engine: Engine<Indexed<MpiPattern, Request, Packet>>,
-    network: VecDeque<Packet>,
+    /// The packets of each rank that are on their way, in order.
+    network: Vec<VecDeque<Packet>>,
     /// For each request, the rank that answered it.
     requests: Vec<Option<Rank>>,
     refused: usize,
@@ -41,32 +43,43 @@ impl Runtime {
         engine.create_context(0, ContextOptions::new().size(RANKS))?;
         Ok(Self {
             engine,
-            network: VecDeque::new(),
+            network: (0..RANKS).map(|_| VecDeque::new()).collect(),
             requests: Vec::new(),
             refused: 0,
         })
     }
 
-    /// Takes packets off the network until it is empty, or the engine has no room.
+    /// A packet of a rank begins its way.
+    fn send(&mut self, source: u32, tag: i32, bytes: usize) {
+        let envelope = MpiEnvelope::new(0, source, tag);
+        let bytes = vec![0; bytes];
+        self.network[source as usize].push_back(Packet { envelope, bytes });
+    }
+
+    /// Takes packets of each rank off the network until there are no more, or the engine has no room for
+    /// the next.
     fn progress(&mut self) -> Result<(), Error> {
-        while let Some(packet) = self.network.pop_front() {
-            match self.engine.arrive(packet.envelope, packet) {
-                Ok(Arrive::Matched {
-                    receive, message, ..
-                }) => self.complete(receive, &message),
-                Ok(Arrive::Unexpected) => {}
-                // A budget is used up: the packet comes back unchanged and waits before the others.
-                Err(Refused {
-                    error: Error::EntryBudget { .. } | Error::ByteBudget { .. },
-                    payload,
-                    ..
-                }) => {
-                    self.network.push_front(payload);
-                    self.refused += 1;
-                    return Ok(());
+        for rank in 0..self.network.len() {
+            while let Some(packet) = self.network[rank].pop_front() {
+                match self.engine.arrive(packet.envelope, packet) {
+                    Ok(Arrive::Matched {
+                        receive, message, ..
+                    }) => self.complete(receive, &message),
+                    Ok(Arrive::Unexpected) => {}
+                    // A budget is used up: the packet comes back unchanged, and those behind it wait, since
+                    // packets of one rank may not overtake each other.
+                    Err(Refused {
+                        error: Error::EntryBudget { .. } | Error::ByteBudget { .. },
+                        payload,
+                        ..
+                    }) => {
+                        self.network[rank].push_front(payload);
+                        self.refused += 1;
+                        break;
+                    }
+                    // An unknown context, or a rank out of range.
+                    Err(Refused { error, .. }) => return Err(error),
                 }
-                // An unknown context, or a rank out of range.
-                Err(Refused { error, .. }) => return Err(error),
             }
         }
         Ok(())
@@ -95,9 +108,7 @@ fn main() -> Result<(), Error> {
     for round in 0..ROUNDS {
         let tag = i32::try_from(round % 3).unwrap_or(0);
         for source in 0..RANKS {
-            let envelope = MpiEnvelope::new(0, source, tag);
-            let bytes = vec![0; 1 + round % 16];
-            runtime.network.push_back(Packet { envelope, bytes });
+            runtime.send(source, tag, 1 + round % 16);
         }
         runtime.progress()?;
         for rank in 0..RANKS {
@@ -113,7 +124,8 @@ fn main() -> Result<(), Error> {
 
     let complete = runtime.requests.iter().flatten().count();
     let (posted, unexpected) = (runtime.engine.posted_len(), runtime.engine.unexpected_len());
-    let (waiting, refused) = (runtime.network.len(), runtime.refused);
+    let waiting: usize = runtime.network.iter().map(VecDeque::len).sum();
+    let refused = runtime.refused;
     println!(
         "{complete} of {} requests complete, {posted} posted",
         runtime.requests.len()
@@ -130,5 +142,23 @@ fn main() -> Result<(), Error> {
         "nor a packet"
     );
     assert!(refused > 0 && unexpected <= 5);
+    nobody_waits_for_another()
+}
+
+/// Rank 0 sends more than there is room for, and nobody receives it before what comes from rank 1.
+fn nobody_waits_for_another() -> Result<(), Error> {
+    let mut runtime = Runtime::new()?;
+    for _ in 0..6 {
+        runtime.send(0, 1, 1);
+    }
+    runtime.send(1, 7, 1);
+    runtime.progress()?;
+    assert_eq!(
+        runtime.refused, 2,
+        "the sixth of rank 0, and that of rank 1"
+    );
+    let request = runtime.receive(1.into(), 7)?;
+    runtime.progress()?;
+    assert_eq!(runtime.requests[request], Some(Rank(1)));
     Ok(())
 }

@@ -74,8 +74,9 @@ mirror() {
 fetch() {
     local orig=$1 from
     [ -f "$orig" ] && return
-    from=$(mirror)
-    [ -n "$from" ] || die "apt knows no Debian mirror; put $(basename "$orig") into $archives by hand"
+    from=$(mirror) || true
+    [ -n "$from" ] || die "apt knows no Debian mirror: put $(basename "$orig"), of Debian's source package" \
+        "$name $release, into $archives; or build as integrations/README.md says under \"By hand\""
     say "fetching $name $release from Debian $suite"
     local apt=$archives/apt
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"

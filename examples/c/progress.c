@@ -3,7 +3,8 @@
  * Requests are the receive cookies, packets the message cookies. A "network" of packets in flight is
  * polled; each packet completes a posted request or waits as unexpected; each new request takes a
  * waiting packet or is posted. When the budget of unexpected messages is used up, the packet stays in
- * the network: that is flow control. ci/c.sh compiles and runs it under valgrind. */
+ * the network, before all others of its sender; those of other senders do not wait for it. That is
+ * flow control. ci/c.sh compiles and runs it under valgrind. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,33 +44,37 @@ static void complete(request *done, packet *by) {
     free(by);
 }
 
-/* Takes packets off the network until it is empty or the engine has no room. */
-static packet *progress(mq_engine *engine, packet *network, long *refused) {
-    while (network) {
-        packet *head = network;
-        void *receive;
-        int status = mq_arrive(engine, &head->envelope, sizeof *head, head, &receive);
-        if (is_over_budget(status)) {
-            ++*refused;
-            return network;
+/* Takes packets of each sender off the network until there are no more, or the engine has no room for the next:
+ * those behind it wait, since messages of one sender may not overtake each other. */
+static void progress(mq_engine *engine, packet *network[RANKS], long *refused) {
+    for (int source = 0; source < RANKS; source++) {
+        while (network[source]) {
+            packet *head = network[source];
+            void *receive;
+            int status = mq_arrive(engine, &head->envelope, sizeof *head, head, &receive);
+            if (is_over_budget(status)) {
+                ++*refused;
+                break;
+            }
+            check(status, "mq_arrive");
+            network[source] = head->next;
+            if (status == MQ_MATCHED)
+                complete(receive, head);
         }
-        check(status, "mq_arrive");
-        network = head->next;
-        if (status == MQ_MATCHED)
-            complete(receive, head);
     }
-    return network;
 }
 
-static packet **send(packet **tail, int round, int source) {
+static void send(packet *network[RANKS], int round, int source) {
     packet *sent = malloc(sizeof *sent);
     if (!sent)
         abort();
     sent->envelope = (mq_envelope){.context = 1, .source = source, .tag = round % 3};
     sent->payload = round * RANKS + source;
     sent->next = NULL;
-    *tail = sent;
-    return &sent->next;
+    packet **last = &network[source];
+    while (*last)
+        last = &(*last)->next;
+    *last = sent;
 }
 
 static void free_packet(void *user, const mq_entry *entry) {
@@ -86,12 +91,12 @@ int main(void) {
     check(mq_context_create(engine, 1, &context), "mq_context_create");
 
     static request requests[ROUNDS][RANKS];
-    packet *network = NULL, **tail = &network;
+    packet *network[RANKS] = {NULL};
     long refused = 0, completed = 0;
     for (int round = 0; round < ROUNDS; round++) {
         for (int source = 0; source < RANKS; source++)
-            tail = send(tail, round, source);
-        network = progress(engine, network, &refused);
+            send(network, round, source);
+        progress(engine, network, &refused);
         for (int i = 0; i < RANKS; i++) {
             mq_pattern wanted = {.context = 1, .source = i % 4 ? i : MQ_ANY_SOURCE, .tag = round % 3};
             void *message;
@@ -100,9 +105,7 @@ int main(void) {
             if (status == MQ_MATCHED)
                 complete(&requests[round][i], message);
         }
-        network = progress(engine, network, &refused);
-        for (tail = &network; *tail; tail = &(*tail)->next)
-            ;
+        progress(engine, network, &refused);
     }
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < RANKS; i++)
@@ -115,10 +118,12 @@ int main(void) {
     int whole = completed + (long)posted == ROUNDS * RANKS;
     check(mq_context_free(engine, 1, free_packet, NULL), "mq_context_free");
     mq_engine_free(engine);
-    while (network) {
-        packet *next = network->next;
-        free(network);
-        network = next;
+    for (int source = 0; source < RANKS; source++) {
+        while (network[source]) {
+            packet *next = network[source]->next;
+            free(network[source]);
+            network[source] = next;
+        }
     }
     return whole ? 0 : 1;
 }

@@ -9,7 +9,8 @@
 # Existing builds stay, except libmq and what uses it.
 #
 # Everything goes into target/integrations/mpich, or mpich-ch4, or such folders in $MQ_INTEGRATIONS_DIR: stock/ and
-# ours/ are the two installations, mq/ is libmq.
+# ours/ are the two installations, mq/ is libmq. MQ_CONFIGURE may hold further options of configure: --enable-fortran
+# for programs in Fortran.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"

@@ -8,7 +8,8 @@
 # Existing builds stay, except libmq and what uses it.
 #
 # Everything goes into target/integrations/openmpi, or $MQ_INTEGRATIONS_DIR/openmpi: stock/ and ours/ are
-# the two installations, mq/ is libmq.
+# the two installations, mq/ is libmq. MQ_CONFIGURE may hold further options of configure: --enable-mpi-fortran for
+# programs in Fortran.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"

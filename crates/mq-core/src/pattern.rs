@@ -132,7 +132,9 @@ pub trait Pattern: Copy + fmt::Debug {
     }
     /// The wanted source and tag, packed as in [`Envelope::bits`].
     fn bits(&self) -> BitsOf<Self>;
-    /// The bits that must be equal; all 64 or 128, including unused ones, for a fully specified receive.
+    /// The bits that must be equal; all 64 or 128, including unused ones, for a fully specified receive. Few
+    /// different ones are best: [`Indexed`](crate::structures::Indexed) has an index for each of the first
+    /// seven, and compares receives with others one by one.
     fn care(&self) -> BitsOf<Self>;
     /// Whether more than one tag can match (refused where `no_any_tag` was promised). Also true of a
     /// receive that leaves open anything else that distinguishes one sender's messages: where both

@@ -20,9 +20,11 @@ cannot show a spread. A structure other than the default is recommended only wit
 repetitions, and only for a gain above noise and of at least 2 ns per operation. In json, `noise` and a \
 structure's `spread_ns_per_op`, the spread of its `repetitions`, are null if there are fewer than four \
 repetitions, and `noise` also if there are too few operations to tell or pairings differ. Traces hold no \
-times: compare `total` with the run's own time to see how much of the run is matching; for several traces \
-together it adds up processes that ran at the same time, so compare it with the run's time multiplied by \
-their number.
+times: compare `total` with the run's own time to see how much of the run is matching, at the least: a replay \
+finds its queues in the caches, which the program's computing empties, and a trace leaves out probes that \
+find nothing again and again. What a structure gains is shown by runs with MQ_STRUCTURE=list and without. For \
+several traces together `total` adds up processes that ran at the same time, so compare it with the run's \
+time multiplied by their number.
 
 One trace at a time is held in memory, at 48 bytes per operation; several are read twice.
 
