@@ -12,12 +12,18 @@
 use core::ffi::{c_int, c_void};
 use core::mem::zeroed;
 use core::ptr::{null, null_mut, without_provenance_mut};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::thread::yield_now;
+use std::time::Duration;
 
 use mq::*;
 
 const MESSAGES: usize = 20_000;
+const ROUNDS: usize = 5_000;
 const CONTEXT: u32 = 0;
+const OTHER: u32 = 1;
 
 /// What the high-water call found.
 #[derive(Default)]
@@ -39,6 +45,56 @@ unsafe extern "C" fn reenter(user: *mut c_void, _entries: u64, _bytes: u64) {
     heard.refused.fetch_add(refused, Ordering::Relaxed);
 }
 
+/// What a callback needs that does not return before it may.
+struct Held {
+    engine: AtomicPtr<mq_engine>,
+    /// What the engine answers to a call from inside.
+    inside: Sender<c_int>,
+    /// Closed when the callback may return.
+    release: Mutex<Receiver<()>>,
+}
+
+impl Held {
+    fn user(&self) -> *mut c_void {
+        (&raw const *self).cast_mut().cast()
+    }
+
+    /// # Safety
+    /// `user` is from [`user`](Self::user), and its engine is there.
+    unsafe fn hold(user: *mut c_void) {
+        // SAFETY: as required of the caller.
+        let held = unsafe { &*user.cast::<Self>() };
+        let engine = Shared(held.engine.load(Ordering::Relaxed));
+        // Nobody listens if the test has failed.
+        let _ = held.inside.send(engine.arrive_on(CONTEXT, 3).0);
+        let _ = held.release.lock().expect("no panic").recv();
+    }
+}
+
+unsafe extern "C" fn hold(user: *mut c_void, _entry: *const mq_entry) {
+    // SAFETY: the test's, which outlives the engine.
+    unsafe { Held::hold(user) };
+}
+
+unsafe extern "C" fn hold_and_choose(user: *mut c_void, _entry: *const mq_entry) -> c_int {
+    // SAFETY: the test's, which outlives the engine.
+    unsafe { Held::hold(user) };
+    1
+}
+
+unsafe extern "C" fn hold_at_mark(user: *mut c_void, _entries: u64, _bytes: u64) {
+    // SAFETY: the test's, which outlives the engine.
+    unsafe { Held::hold(user) };
+}
+
+/// Notes what a context gives back.
+unsafe extern "C" fn note(user: *mut c_void, entry: *const mq_entry) {
+    // SAFETY: the test's, which only this thread uses.
+    let numbers = unsafe { &mut *user.cast::<Vec<usize>>() };
+    // SAFETY: the entry is valid.
+    numbers.push(unsafe { (*entry).cookie }.addr());
+}
+
 #[derive(Clone, Copy)]
 struct Shared(*mut mq_engine);
 
@@ -46,10 +102,50 @@ struct Shared(*mut mq_engine);
 unsafe impl Send for Shared {}
 
 impl Shared {
+    /// An engine with a lock, and with `high_water` called for `high` messages, or for none if that is 0.
+    fn new(high_water: mq_high_water_fn, high: u64, user: *mut c_void) -> Self {
+        let mut engine = null_mut();
+        // SAFETY: zeroed options are those of C; the pointers are valid or null.
+        unsafe {
+            let mut options: mq_engine_options = zeroed();
+            options.flags = MQ_LOCKED;
+            options.high_water = high_water.filter(|_| high > 0);
+            options.high_water_user = user;
+            options.high_unexpected = high;
+            assert_eq!(mq_engine_new(&raw const options, &raw mut engine), MQ_NONE);
+        }
+        Self(engine)
+    }
+
+    fn create(self, context: u32) {
+        // SAFETY: the engine is there.
+        let created = unsafe { mq_context_create(self.0, context, null()) };
+        assert_eq!(created, MQ_NONE);
+    }
+
+    fn messages(self) -> u64 {
+        let mut messages = 0;
+        // SAFETY: the pointers are valid or null.
+        let status = unsafe { mq_lengths(self.0, null_mut(), &raw mut messages) };
+        assert_eq!(status, MQ_NONE);
+        messages
+    }
+
+    fn free(self) {
+        // SAFETY: the engine is there.
+        assert_eq!(unsafe { mq_engine_free(self.0) }, MQ_NONE);
+    }
+
     /// The number of the receive that a message takes, if one waits.
     fn arrive(self, number: usize) -> Option<usize> {
+        let (status, receive) = self.arrive_on(CONTEXT, number);
+        taken(status, receive)
+    }
+
+    /// The status of a message, and the receive that it takes.
+    fn arrive_on(self, context: u32, number: usize) -> (c_int, *mut c_void) {
         let envelope = mq_envelope {
-            context: CONTEXT,
+            context,
             source: 0,
             tag: 7,
             traffic_class: 0,
@@ -59,7 +155,7 @@ impl Shared {
         // SAFETY: the pointers are valid.
         let status =
             unsafe { mq_arrive(self.0, &raw const envelope, 1, message, &raw mut receive) };
-        taken(status, receive)
+        (status, receive)
     }
 
     /// The number of the message that a receive takes, if one waits.
@@ -100,20 +196,10 @@ fn taken(status: c_int, cookie: *mut c_void) -> Option<usize> {
 #[test]
 fn two_threads_match_everything_once_and_only_the_call_from_inside_is_refused() {
     let heard = Heard::default();
-    let mut engine = null_mut();
-    // SAFETY: zeroed options are those of C; the pointers are valid or null.
-    unsafe {
-        let mut options: mq_engine_options = zeroed();
-        options.flags = MQ_LOCKED;
-        options.high_water = Some(reenter);
-        options.high_water_user = (&raw const heard).cast_mut().cast();
-        options.high_unexpected = 4;
-        assert_eq!(mq_engine_new(&raw const options, &raw mut engine), MQ_NONE);
-        assert_eq!(mq_context_create(engine, CONTEXT, null()), MQ_NONE);
-    }
-    heard.engine.store(engine, Ordering::Relaxed);
+    let shared = Shared::new(Some(reenter), 4, (&raw const heard).cast_mut().cast());
+    shared.create(CONTEXT);
+    heard.engine.store(shared.0, Ordering::Relaxed);
     // The mark is reached once at least.
-    let shared = Shared(engine);
     for number in 1..=4 {
         assert_eq!(shared.arrive(number), None);
     }
@@ -142,6 +228,108 @@ fn two_threads_match_everything_once_and_only_the_call_from_inside_is_refused() 
     let calls = heard.calls.load(Ordering::Relaxed);
     assert!(calls > 0);
     assert_eq!(heard.refused.load(Ordering::Relaxed), calls);
-    // SAFETY: the engine is there.
-    assert_eq!(unsafe { mq_engine_free(engine) }, MQ_NONE);
+    shared.free();
+}
+
+/// A call with a callback that is held.
+type Call = fn(Shared, *mut c_void) -> c_int;
+
+/// Holds the callback of `call` in an engine with one message, while another thread brings one more, which has to wait.
+/// Returns how many there are when both are done.
+fn messages_after(call: Call, high: u64) -> u64 {
+    let (inside, entered) = channel();
+    let (held_up, release) = channel::<()>();
+    let held = &Held {
+        engine: AtomicPtr::default(),
+        inside,
+        release: Mutex::new(release),
+    };
+    let shared = Shared::new(Some(hold_at_mark), high, held.user());
+    held.engine.store(shared.0, Ordering::Relaxed);
+    shared.create(CONTEXT);
+    shared.create(OTHER);
+    assert_eq!(shared.arrive_on(OTHER, 1).0, MQ_NONE);
+    std::thread::scope(|scope| {
+        // Also dropped if an assertion fails: no thread stays in the callback.
+        let held_up = held_up;
+        let calling = scope.spawn(move || call(shared, held.user()));
+        let own = entered.recv_timeout(Duration::from_secs(60));
+        assert_eq!(own, Ok(MQ_ERR_REENTRANT));
+        let (answer, answered) = channel();
+        scope.spawn(move || answer.send(shared.arrive_on(CONTEXT, 2).0));
+        let early = answered.recv_timeout(Duration::from_millis(100));
+        assert_eq!(early, Err(RecvTimeoutError::Timeout));
+        drop(held_up);
+        assert_eq!(answered.recv(), Ok(MQ_NONE));
+        assert_eq!(calling.join().expect("no panic"), MQ_NONE);
+    });
+    let messages = shared.messages();
+    shared.free();
+    messages
+}
+
+#[test]
+fn a_call_of_another_thread_waits_for_a_callback_and_is_not_refused() {
+    // SAFETY: the engine is there, and `user` is what the callback expects.
+    let visits: Call = |shared, user| unsafe { mq_visit(shared.0, Some(hold), user) };
+    assert_eq!(messages_after(visits, 0), 2);
+    let purges: Call = |shared, user| {
+        // SAFETY: as above.
+        unsafe { mq_purge(shared.0, Some(hold_and_choose), None, user) }
+    };
+    assert_eq!(messages_after(purges, 0), 1);
+    // SAFETY: as above.
+    let frees: Call = |shared, user| unsafe { mq_context_free(shared.0, OTHER, Some(hold), user) };
+    assert_eq!(messages_after(frees, 0), 1);
+    let reaches_the_mark: Call = |shared, _| shared.arrive_on(CONTEXT, 4).0;
+    assert_eq!(messages_after(reaches_the_mark, 2), 3);
+}
+
+#[test]
+fn a_context_gives_back_what_it_has_accepted_and_accepts_nothing_more() {
+    let shared = Shared::new(None, 0, null_mut());
+    let mut returned: Vec<usize> = Vec::new();
+    let accepted = std::thread::scope(|scope| {
+        // Also dropped if an assertion fails: the other thread ends.
+        let (creating, created) = channel::<()>();
+        let sending = scope.spawn(move || {
+            let mut accepted = Vec::new();
+            for message in 1.. {
+                match shared.arrive_on(CONTEXT, message).0 {
+                    MQ_NONE => accepted.push(message),
+                    status => assert_eq!(status, MQ_ERR_UNKNOWN_CONTEXT),
+                }
+                if created.try_recv() == Err(TryRecvError::Disconnected) {
+                    break;
+                }
+            }
+            accepted
+        });
+        for round in 0..ROUNDS {
+            shared.create(CONTEXT);
+            // SAFETY: zeroed options are those of C; the pointers are valid.
+            unsafe {
+                let mut options: mq_context_options = zeroed();
+                options.size = 4;
+                let updated = mq_context_update(shared.0, CONTEXT, &raw const options);
+                assert_eq!(updated, MQ_NONE);
+            }
+            // One message comes in time at least.
+            while round == 0 && shared.messages() == 0 && !sending.is_finished() {
+                yield_now();
+            }
+            let user = (&raw mut returned).cast();
+            // SAFETY: the engine is there, and `user` is what the callback expects.
+            let freed = unsafe { mq_context_free(shared.0, CONTEXT, Some(note), user) };
+            assert_eq!(freed, MQ_NONE);
+        }
+        drop(creating);
+        sending.join().expect("no panic")
+    });
+    returned.sort_unstable();
+    assert!(!accepted.is_empty());
+    assert_eq!(returned.len(), accepted.len());
+    assert!(returned == accepted);
+    assert_eq!(shared.messages(), 0);
+    shared.free();
 }

@@ -3,7 +3,9 @@
     reason = "a test calls many functions with the same valid pointers"
 )]
 
-use core::ptr::{null, null_mut};
+use core::ptr::{from_ref, null, null_mut, swap};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use super::*;
 use crate::engine::{mq_context_create, mq_engine_free, mq_engine_new};
@@ -55,6 +57,48 @@ fn an_engine_that_a_panic_has_broken_can_only_be_freed() {
             assert_eq!(mq_engine_free(engine), MQ_NONE);
         }
     }
+}
+
+/// What a call answers that waits for the lock of an engine, held for as long as `pause`, while the engine is freed
+/// or, if `reused`, its block is given to one without a lock.
+fn answer_after(pause: Duration, reused: bool) -> c_int {
+    // SAFETY: all pointers are null or valid, and the other thread is not in the engine while this one changes it.
+    unsafe {
+        let mut options: mq_engine_options = core::mem::zeroed();
+        options.flags = MQ_LOCKED;
+        let mut engine = null_mut();
+        assert_eq!(mq_engine_new(&raw const options, &raw mut engine), MQ_NONE);
+        let locked = &*engine;
+        let shell = &locked.shell;
+        shell.mutex.lock();
+        let (answer, answered) = channel();
+        std::thread::spawn(move || {
+            let engine = from_ref(locked).cast_mut();
+            answer.send(mq_lengths(engine, null_mut(), null_mut()))
+        });
+        assert_eq!(answered.recv_timeout(pause), Err(RecvTimeoutError::Timeout));
+        let mut aside = None;
+        let mut change = |locked| match reused {
+            true => shell.locked.store(locked, Ordering::Relaxed),
+            false => swap(&raw mut aside, shell.matching.get()),
+        };
+        change(false);
+        shell.mutex.unlock();
+        let status = answered.recv().expect("no panic");
+        // As it was.
+        change(true);
+        assert_eq!(mq_engine_free(engine), MQ_NONE);
+        status
+    }
+}
+
+#[test]
+fn a_call_that_has_waited_for_the_lock_looks_again_whether_the_engine_is_there() {
+    let pauses = [50, 500, 5_000].map(Duration::from_millis);
+    assert_eq!(answer_after(pauses[0], false), MQ_ERR_ENGINE);
+    // The block is used again too early if the other thread has not yet begun to wait: once more then, later.
+    let mut answers = pauses.into_iter().map(|pause| answer_after(pause, true));
+    assert!(answers.any(|answer| answer == MQ_ERR_ENGINE));
 }
 
 #[test]
