@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::shared::{Sharding, SharedEngine};
 use mq_core::structures::Indexed;
-use mq_core::{Budget, ContextOptions, EngineOptions, HighWater, Post};
+use mq_core::{Arrive, Budget, ContextOptions, EngineOptions, Error, HighWater, Post, Used};
 
 type Queues = Indexed<MpiPattern, u32, u32>;
 
@@ -26,7 +26,17 @@ fn a_call_that_panics_loses_neither_the_message_nor_its_room() {
     let arrival = AssertUnwindSafe(|| engine.arrive(MpiEnvelope::new(0, 1, 7), 5));
     assert!(catch_unwind(arrival).is_err(), "the mark is reached");
     assert_eq!(engine.unexpected_len(), 1);
-    let post = engine.post(MpiPattern::new(0, 1, 7), 6);
-    assert!(matches!(post, Ok(Post::Matched { message: 5, .. })));
+    assert_eq!(engine.used().entries, 1);
+    // Its room is counted once: there is as much left as for one more.
+    let second = engine.arrive(MpiEnvelope::new(0, 1, 7), 6);
+    assert!(matches!(second, Ok(Arrive::Unexpected)));
+    let refused = engine.arrive(MpiEnvelope::new(0, 1, 7), 7);
+    let error = refused.expect_err("there are two").error;
+    assert_eq!(error, Error::EntryBudget { limit: 2 });
+    for number in [5, 6] {
+        let post = engine.post(MpiPattern::new(0, 1, 7), 8);
+        assert!(matches!(post, Ok(Post::Matched { message, .. }) if message == number));
+    }
     assert_eq!(engine.unexpected_len(), 0);
+    assert_eq!(engine.used(), Used::default());
 }

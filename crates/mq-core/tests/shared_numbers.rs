@@ -3,9 +3,9 @@
 #![cfg(all(feature = "shared", not(mq_loom)))]
 
 use mq_core::mpi::MpiPattern;
-use mq_core::shared::{Sharding, SharedEngine};
+use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
 use mq_core::structures::Indexed;
-use mq_core::{ContextOptions, EngineOptions, Post};
+use mq_core::{ContextOptions, EngineOptions, Handle, Post};
 
 type Queues = Indexed<MpiPattern, u32, u32>;
 
@@ -48,5 +48,43 @@ fn a_handle_of_a_freed_context_cancels_nothing_in_its_next_life() {
         assert_eq!(old.cancel(name), None);
         assert_eq!(new.cancel(name), Some(5));
         engine.free_context(3, &mut |_| {}).expect("it is there");
+    }
+}
+
+/// 40 receives, numbered from `first` on, in a context of which each shard has some.
+fn post_in_all_shards(context: &SharedContext<Queues>, first: u32) -> Vec<Handle> {
+    let post = |i| {
+        let pattern = MpiPattern::new(context.id(), i % 8, 1);
+        match context.post(pattern, first + i) {
+            Ok(Post::Queued(handle)) => handle,
+            _ => panic!("nothing waits"),
+        }
+    };
+    (0..40).map(post).collect()
+}
+
+#[test]
+fn handles_of_a_freed_context_cancel_nothing_by_its_number() {
+    // The second is forgotten when it is freed.
+    for id in [3, 100_000] {
+        let sharding = Sharding::new().shards(4).divide(Divide::AtOnce);
+        let engine = SharedEngine::with_options(EngineOptions::new(), sharding);
+        let create = || {
+            let made = engine.create_context(id, ContextOptions::new());
+            made.expect("a new one")
+        };
+        let old = post_in_all_shards(&create(), 0);
+        engine.free_context(id, &mut |_| {}).expect("it is there");
+        let context = create();
+        let new = post_in_all_shards(&context, 100);
+        for &handle in &old {
+            assert_eq!(engine.cancel(handle), None);
+        }
+        assert_eq!((engine.posted_len(), engine.unexpected_len()), (40, 0));
+        for (number, &handle) in (100..).zip(&new) {
+            assert_eq!(engine.cancel(handle), Some(number));
+            assert_eq!(engine.cancel(handle), None);
+        }
+        assert_eq!(context.posted_len(), Ok(0));
     }
 }

@@ -111,3 +111,31 @@ impl<M, E: Envelope> Drop for Room<'_, M, E> {
         ledger.give_back(&self.envelope, self.weight);
     }
 }
+
+#[cfg(all(test, not(mq_loom)))]
+mod tests {
+    use super::*;
+    use crate::mpi::MpiEnvelope;
+
+    #[test]
+    fn room_that_is_not_kept_is_given_back_whole() {
+        let limits = Budget::UNLIMITED
+            .entries(1)
+            .entries_per_source(1)
+            .bytes(10, |message: &u64| *message);
+        let budget = CommonBudget::new(limits, None).unwrap();
+        let (envelope, message) = (MpiEnvelope::new(0, 3, 7), 10);
+        let room = budget.take(envelope, &message).unwrap();
+        let used = budget.used();
+        assert_eq!((used.entries, used.bytes), (1, 10));
+        drop(room);
+        assert_eq!(budget.used(), Used::default());
+        // Neither the engine nor the source has any of it left.
+        let reached = budget.take(envelope, &message).unwrap().keep();
+        assert!(!reached, "there is no mark");
+        let refused = budget.take(envelope, &message).err();
+        assert_eq!(refused, Some(Error::EntryBudget { limit: 1 }));
+        budget.release(&envelope, &message);
+        assert_eq!(budget.used(), Used::default());
+    }
+}

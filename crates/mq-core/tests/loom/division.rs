@@ -76,3 +76,22 @@ fn promises_are_taken_back_before_an_operation_or_after() {
         updated.is_ok()
     });
 }
+
+/// [STAND]: a context is made smaller before a message of a rank that it loses arrives, or not at all.
+#[test]
+fn a_rank_is_taken_away_before_its_message_or_stays() {
+    for divide in [Divide::AtOnce, Divide::Never] {
+        let expected = [(false, Got::Queued, (0, 1)), (true, Got::Unknown, (0, 0))];
+        outcomes(&expected, move || {
+            let (_engine, context) = engine(divide);
+            let other = context.clone();
+            let updating = thread::spawn(move || other.update(ContextOptions::new().size(1)));
+            let arrived = arrive(&context, 1, 1);
+            let updated = updating.join().expect("no panic");
+            if let Err(error) = updated {
+                assert!(matches!(error, Error::RankOutOfRange { size: 1, .. }));
+            }
+            (updated.is_ok(), arrived, lengths(&context))
+        });
+    }
+}

@@ -1,7 +1,7 @@
 //! Contexts that are made and freed while others use them.
 
 use loom::thread;
-use mq_core::Error;
+use mq_core::{Error, Source};
 
 use super::*;
 
@@ -48,8 +48,21 @@ fn a_new_life_sees_nothing_of_the_old() {
     });
 }
 
-/// [STAND], [DIRECTORY]: a message by number, while a context is freed and another is made, is of one of the two or of
-/// none: where the first is divided, and where neither has a cell of its own in the directory.
+/// The first message of sender 1 arrives through the engine, which looks the context up.
+fn arrive_by_number(engine: &SharedEngine<Queues>, context: u32) -> Got {
+    match engine.arrive(MpiEnvelope::new(context, 1, TAG), 1) {
+        Ok(Arrive::Unexpected) => Got::Queued,
+        Ok(Arrive::Matched { receive, .. }) => Got::Receive(receive),
+        Err(refused) => {
+            assert_eq!(refused.payload, 1);
+            assert_eq!(refused.error, Error::UnknownContext(context.into()));
+            Got::Unknown
+        }
+    }
+}
+
+/// [STAND], [DIRECTORY], [ORDER]: a message by number, while a context is freed and another is made, is of one of the
+/// two or of none: where the first is divided, and where neither has a cell of its own in the directory.
 #[test]
 fn a_message_is_of_one_life_or_of_none() {
     const RARE: u32 = 2;
@@ -65,14 +78,7 @@ fn a_message_is_of_one_life_or_of_none() {
             }
             let engine = Arc::new(engine);
             let other = Arc::clone(&engine);
-            let arriving =
-                thread::spawn(
-                    move || match other.arrive(MpiEnvelope::new(id, 1, TAG), 1) {
-                        Ok(Arrive::Unexpected) => Got::Queued,
-                        Ok(Arrive::Matched { .. }) => unreachable!("nothing is posted"),
-                        Err(_) => Got::Unknown,
-                    },
-                );
+            let arriving = thread::spawn(move || arrive_by_number(&other, id));
             let back = free(&engine, id);
             let next = engine.create_context(id, ContextOptions::new());
             let next = next.expect("it was freed");
@@ -82,6 +88,33 @@ fn a_message_is_of_one_life_or_of_none() {
             (back, arrived)
         });
     }
+}
+
+/// [STAND], [GATE-CLOSE]: the same where both lives are divided: in the second it may meet a receive from any source,
+/// before that is posted or after.
+#[test]
+fn a_message_meets_what_is_posted_in_its_own_life() {
+    let expected = [
+        (0, Got::Queued, Got::Message(1)),
+        (0, Got::Receive("any"), Got::Queued),
+        (0, Got::Unknown, Got::Queued),
+        (1, Got::Queued, Got::Queued),
+    ];
+    outcomes(&expected, || {
+        let (engine, context) = engine(Divide::AtOnce);
+        drop(context);
+        let engine = Arc::new(engine);
+        let other = Arc::clone(&engine);
+        let arriving = thread::spawn(move || arrive_by_number(&other, CONTEXT));
+        let back = free(&engine, CONTEXT);
+        let next = engine.create_context(CONTEXT, ContextOptions::new());
+        let next = next.expect("it was freed");
+        let posted = post(&next, Source::Any, "any");
+        let arrived = arriving.join().expect("no panic");
+        let met = posted == Got::Message(1) || arrived == Got::Receive("any");
+        assert_eq!(lengths(&next), (usize::from(!met), 0));
+        (back, arrived, posted)
+    });
 }
 
 /// [DIRECTORY]: a context that another thread is making is found whole or not at all.
