@@ -66,7 +66,12 @@ fn promises_are_taken_back_before_an_operation_or_after() {
         let updated = updating.join().expect("no panic");
         assert_eq!(arrived, Got::Queued);
         match updated {
-            Ok(()) => assert_eq!(post(&context, Source::Any, "any"), Got::Message(1)),
+            Ok(()) => {
+                // Where it is now, which a receive from any source would find wherever it is.
+                assert_eq!(post(&context, 0, "named"), Got::Message(1));
+                assert_eq!(arrive(&context, 0, 2), Got::Queued);
+                assert_eq!(post(&context, Source::Any, "any"), Got::Message(2));
+            }
             Err(error) => {
                 assert_eq!(error, Error::PromisesInUse(CONTEXT.into()));
                 assert_eq!(post(&context, 0, "named"), Got::Message(1));
