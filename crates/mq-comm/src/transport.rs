@@ -180,8 +180,8 @@ pub unsafe trait Transport {
         into: &mut [u8],
         asks: Option<[u64; 2]>,
     ) -> Result<Copied, ShmError>;
-    /// Whether it asks senders for that.
-    fn asks_for_help(&self) -> bool {
+    /// Whether it ever asks senders for that.
+    fn may_ask_for_help(&self) -> bool {
         false
     }
     /// Copies a part of a message into the memory of its receiver, which asked for it with these bytes;
@@ -213,7 +213,7 @@ pub unsafe trait Transport {
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended.
     fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError>;
-    /// Whether there is a ring that has led to another process, and is empty: one that can be lent to it.
+    /// Whether a ring that has led to another process is empty, and another is free: so that it can be lent.
     fn has_empty_ring(&self, _other: Process) -> bool {
         false
     }

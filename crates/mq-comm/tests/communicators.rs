@@ -173,10 +173,17 @@ fn what_a_probe_has_shown_is_found_by_the_next_one() {
         let mut missed = Vec::new();
         for round in 0..60 {
             let shown = 1 + round % (PROCESSES - 1);
-            let others = (1..PROCESSES).filter(|&rank| rank != shown);
+            // Shown as well, and later, in every other round.
+            let also = 1 + (round + round % 2) % (PROCESSES - 1);
+            let is_shown = move |rank: u32| rank == shown || rank == also;
+            let others = (1..PROCESSES).filter(|&rank| !is_shown(rank));
             if world.rank() == 0 {
                 barrier.wait();
                 while world.iprobe(shown, 1)?.is_none() {}
+                while world.iprobe(also, 1)?.is_none() {}
+                if also != shown {
+                    world.recv(&mut [0_u32], also, 1)?;
+                }
                 let mut posted = Vec::new();
                 for other in others.flat_map(|other| [other; EACH as usize]) {
                     posted.push(world.irecv(vec![0_u32], other, 2)?);
@@ -197,12 +204,12 @@ fn what_a_probe_has_shown_is_found_by_the_next_one() {
                     request.wait()?;
                 }
             } else {
-                if world.rank() == shown {
+                if is_shown(world.rank()) {
                     world.send(&[round], 0, 1)?;
                 }
                 barrier.wait();
                 barrier.wait();
-                if world.rank() != shown {
+                if !is_shown(world.rank()) {
                     for _ in 0..EACH {
                         world.send(&[round], 0, 2)?;
                     }

@@ -280,7 +280,7 @@ impl<T: Transport> Core<T> {
                 // There is nothing to find out.
                 None => (!options.single_copy).then_some(u64::MAX),
             },
-            ways: Ways::new(longest_ahead, transport.asks_for_help()),
+            ways: Ways::new(longest_ahead, transport.may_ask_for_help()),
             shown: None,
             failure: None,
             bypass: options.bypass,

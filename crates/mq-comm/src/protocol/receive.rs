@@ -247,6 +247,13 @@ impl<T: Transport> Core<T> {
             return None;
         }
         let peeked = self.transport.peek_wanted()?;
+        if let Some(shown) = self.state.shown
+            && shown.from != peeked.from
+            && self.transport.is_due(shown)
+        {
+            // Only one is remembered: that one is taken in first.
+            return None;
+        }
         let [bits, word] = peeked.header;
         let word = Word(word);
         if word.kind() != Some(Kind::Eager) || !header::takes(pattern, bits, word) {
@@ -297,7 +304,7 @@ impl<T: Transport> Core<T> {
         pattern: &MpiPattern,
     ) -> Result<(), Error> {
         if self.none_from(from, pattern).is_ok() {
-            let shown = self.state.shown.take();
+            let shown = self.state.shown;
             let Some(shown) = shown.filter(|&shown| self.transport.is_due(shown)) else {
                 return self.progress_for_asker().map(drop);
             };

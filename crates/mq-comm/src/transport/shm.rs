@@ -220,8 +220,8 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         }
     }
 
-    fn asks_for_help(&self) -> bool {
-        Endpoint::asks_for_help(self)
+    fn may_ask_for_help(&self) -> bool {
+        Endpoint::may_ask_for_help(self)
     }
 
     fn help(&mut self, to: Process, message: &[u8], asked: [u8; 8]) -> Result<usize, ShmError> {

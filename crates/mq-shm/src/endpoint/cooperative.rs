@@ -118,7 +118,9 @@ impl<M: Memory> Endpoint<M> {
     /// The sender of such a message, if it is asked to help. It has been identified by its word: what its own
     /// memory says later is then its own.
     fn helper(&mut self, from: Process, remote: Remote) -> Option<Known> {
-        let is_possible = self.asks_for_help() && from != self.me;
+        // A process that shares its core with others would wait for one of them.
+        let has_a_core = self.patience.spins > Patience::YIELDING.spins;
+        let is_possible = self.copies_together() && from != self.me && has_a_core;
         let peer = &mut self.peers[from.index()];
         let is_readable = remote.shared.is_some() || !peer.is_unreadable;
         if !(is_possible && is_readable && peer.helps.is_asked()) {
@@ -130,12 +132,12 @@ impl<M: Memory> Endpoint<M> {
         (is_known || sender.look::<0>(seen).is_ok()).then_some(sender)
     }
 
-    /// Whether this process asks senders to copy a part of what it [reads](Self::read_together), where there is
-    /// enough of it.
+    /// Whether this process asks senders to copy a part of what it [reads](Self::read_together), now or when it has
+    /// a core of its own.
     #[must_use]
-    pub fn asks_for_help(&self) -> bool {
-        // A process that shares its core with others would wait for one of them.
-        self.copies_together() && self.patience.spins > Patience::YIELDING.spins
+    pub fn may_ask_for_help(&self) -> bool {
+        let chosen = self.options.patience;
+        self.copies_together() && chosen.is_none_or(|it| it.spins > Patience::YIELDING.spins)
     }
 
     /// Whether this process takes part in such messages.

@@ -300,13 +300,14 @@ impl<M: Memory> Endpoint<M> {
         state.with.is_none()
     }
 
-    /// Whether a ring of this process's has led to another, and all that was promised to it has gone through: one
-    /// that can be [lent](Self::lend_ring).
+    /// Whether a ring of this process's has led to another, all that was promised to it has gone through, and another
+    /// ring is free: one that can be [lent](Self::lend_ring), if the other process has the higher number.
     #[must_use]
     pub fn has_empty_ring(&self, other: Process) -> bool {
         let is_empty = |number: usize| {
             let state = &self.rings.rings[number];
             (self.memory.ring(self.me, number as u32)).is_empty(state.promised)
+                && self.rings.has_other_free(&self.memory, self.me, number)
         };
         self.rings.leading_to(other).is_some_and(is_empty)
     }
