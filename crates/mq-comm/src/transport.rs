@@ -214,7 +214,7 @@ pub unsafe trait Transport {
     /// [`ShmError::Gone`] if the receiver has ended.
     fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError>;
     /// Whether a ring that has led to another process is empty, and another is free: so that it can be lent.
-    fn has_empty_ring(&self, _other: Process) -> bool {
+    fn has_ring_to_lend(&self, _other: Process) -> bool {
         false
     }
     /// Reclaims a ring of this process if it is empty; returns whether it is free.

@@ -55,7 +55,7 @@ impl<T: Transport> Core<T> {
     /// A large message has come.
     pub(super) fn note_turn(&mut self, from: Process) {
         let peer = &mut self.state.peers[from.index()];
-        let taken = peer.announced == 0 && self.transport.has_empty_ring(from);
+        let taken = peer.announced == 0 && self.transport.has_ring_to_lend(from);
         peer.turns.came(taken);
     }
 }

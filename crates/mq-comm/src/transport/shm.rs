@@ -244,8 +244,8 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::push(self, stretch, message, done)
     }
 
-    fn has_empty_ring(&self, other: Process) -> bool {
-        Endpoint::has_empty_ring(self, other)
+    fn has_ring_to_lend(&self, other: Process) -> bool {
+        Endpoint::has_ring_to_lend(self, other)
     }
 
     fn free_ring(&mut self, ring: RingId) -> bool {

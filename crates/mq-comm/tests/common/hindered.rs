@@ -124,8 +124,8 @@ unsafe impl Transport for Hindered {
             upto @ Pushed::Upto(_) => upto,
         })
     }
-    fn has_empty_ring(&self, other: Process) -> bool {
-        self.endpoint.has_empty_ring(other)
+    fn has_ring_to_lend(&self, other: Process) -> bool {
+        self.endpoint.has_ring_to_lend(other)
     }
 
     fn free_ring(&mut self, ring: RingId) -> bool {

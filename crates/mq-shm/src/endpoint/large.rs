@@ -303,7 +303,7 @@ impl<M: Memory> Endpoint<M> {
     /// Whether a ring of this process's has led to another, all that was promised to it has gone through, and another
     /// ring is free: one that can be [lent](Self::lend_ring), if the other process has the higher number.
     #[must_use]
-    pub fn has_empty_ring(&self, other: Process) -> bool {
+    pub fn has_ring_to_lend(&self, other: Process) -> bool {
         let is_empty = |number: usize| {
             let state = &self.rings.rings[number];
             (self.memory.ring(self.me, number as u32)).is_empty(state.promised)

@@ -97,9 +97,9 @@ impl<M: Memory> Endpoint<M> {
         sender.is_some_and(|sender| sender.due == peeked.number)
     }
 
-    /// The same as [`poll_wanted`](Self::poll_wanted), from the wanted processes in rotation, for a process that wants messages from several. A late
-    /// visit to a box finds more in it, with nothing being written there at that moment. While the end of a
-    /// process is still to be reported, `poll` first delivers what that process has sent.
+    /// The same as [`poll_wanted`](Self::poll_wanted), from the wanted processes in rotation, for a process that wants
+    /// messages from several. A late visit to a box finds more in it, with nothing being written there at that moment.
+    /// While the end of a process is still to be reported, `poll` first delivers what that process has sent.
     #[inline(always)]
     pub fn poll_wanted_by_turns(&mut self) -> Option<Short<'_>> {
         if !self.ending.is_empty() {

@@ -29,7 +29,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// The shortest message for which help is asked, in bytes: with less, the sender would come too late.
 pub(crate) const FROM: usize = 64 << 10;
 /// The same for a shared buffer, where the receiver finishes that much sooner.
-pub(crate) const FROM_SHARED: usize = 128 << 10;
+pub const FROM_SHARED: usize = 128 << 10;
 
 /// A message for which the receiver offers its sender to copy a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,7 @@
 //!
 //! Out of shared buffers there are two ways to read: with the sender's help, whose part the kernel copies, and
 //! without. Two processes copy more than one where memory is slow, and less where both copy out of near
-//! caches: 256 KiB went at 27 and 18 GB/s on one processor, at 36 and 52 on another.
+//! caches: windows of 256 KiB went at 27 and 18 GB/s on one processor, at 37 and 44 on another.
 //!
 //! What is timed is how long after the previous message, from any sender, a message has come, whatever all
 //! processes do meanwhile: a process that reads another's memory makes it dearer for the other to write there
@@ -32,6 +32,7 @@ mod class;
 use std::collections::VecDeque;
 
 use mq_shm::Process;
+use mq_shm::large::cooperative::FROM_SHARED;
 
 use super::State;
 use super::ahead::Lengths;
@@ -45,10 +46,6 @@ const LONGEST: u32 = 23;
 const POWERS: usize = (LONGEST - SHORTEST + 1) as usize;
 /// Those in the sender's own memory, and those in its shared buffers.
 const CLASSES: usize = 2 * POWERS;
-
-/// The shortest message in a shared buffer whose sender is asked for help. Of one in its own memory, which the kernel
-/// copies, two processes copy more than one wherever that was measured.
-const HELPED_FROM: usize = 128 << 10;
 
 /// What is known of the ways.
 #[derive(Debug)]
@@ -67,7 +64,9 @@ impl Ways {
             let is_shared = at >= POWERS;
             let least = 1_usize << (SHORTEST as usize + at % POWERS);
             let class = Class::new(least, Way::Read);
-            if is_shared && helped && least >= HELPED_FROM {
+            if is_shared && helped && least >= FROM_SHARED {
+                // Of one in the sender's own memory, which the kernel copies, two processes copy more than one
+                // wherever that was measured.
                 class.with_reading_alone()
             } else if !is_shared && least <= ahead as usize {
                 class.with_some_ahead()
@@ -335,7 +334,7 @@ mod tests {
     fn all_ways_of_copying_from_a_shared_buffer_are_timed() {
         const COUNT: usize = 400;
         let looked = World::threads(2, |world| {
-            for bytes in [HELPED_FROM / 2, HELPED_FROM] {
+            for bytes in [FROM_SHARED / 2, FROM_SHARED] {
                 if world.rank() == 0 {
                     let out = world.shared_buffer::<u8>(bytes)?;
                     (0..COUNT).try_for_each(|_| world.send(&out, 1, 1))?;
@@ -345,7 +344,7 @@ mod tests {
                 }
             }
             let classes = &world.inner.core().state.ways.classes;
-            let sizes = [HELPED_FROM / 2, HELPED_FROM, 2 * HELPED_FROM];
+            let sizes = [FROM_SHARED / 2, FROM_SHARED, 2 * FROM_SHARED];
             Ok(sizes.map(|bytes| classes[class_of(bytes, true)].has_looked()))
         });
         assert_eq!(looked.unwrap()[1], [true, true, false]);
