@@ -14,7 +14,7 @@ use mq_shm::{Process, Sent, ShmError};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{self, Word};
-use crate::protocol::{Core, Failures, Follow, State, Wanted};
+use crate::protocol::{Core, Failures, Follow, Hand, State};
 use crate::request::{NONE, Outcome, Stage};
 use crate::status::Status;
 use crate::transport::{Arrived, Event, Transport};
@@ -34,7 +34,7 @@ const AT_ONCE: usize = 8 << 10;
 
 /// A message that a full poll has found counts as so many rounds: one short message in 64 is found there, and each one
 /// in a cell.
-const STREAK: u32 = 4;
+const ROUNDS_FOR_A_MESSAGE: u32 = 4;
 
 /// A message to be sent; `word` is that of an eager one.
 pub(crate) struct Out<'a> {
@@ -48,7 +48,7 @@ pub(crate) struct Out<'a> {
 /// in hand.
 struct Other {
     no_panic: NoPanic,
-    hand: Wanted,
+    hand: Hand,
     source: Process,
     follow: Result<Follow, Error>,
 }
@@ -180,7 +180,7 @@ impl<T: Transport> Core<T> {
     fn see_through(
         &mut self,
         request: u32,
-        hand: Option<&Wanted>,
+        hand: Option<&Hand>,
         begun: Result<(), Error>,
     ) -> Result<Status, Error> {
         let has_begun = begun.is_ok();
@@ -308,7 +308,7 @@ impl<T: Transport> Core<T> {
             Ok(Ok(status)) => {
                 self.idle.reset();
                 // Who always finds a message does not go round.
-                if self.roll_call.is_due_after(STREAK)
+                if self.roll_call.is_due_after(ROUNDS_FOR_A_MESSAGE)
                     && let Err(error) = self.transport.check_peers()
                 {
                     self.state.failed_elsewhere(error.into());
@@ -355,7 +355,7 @@ impl<T: Transport> Core<T> {
         result
     }
 
-    fn begin_blocking(&mut self, hand: &Wanted, from: Process) -> Result<(), Error> {
+    fn begin_blocking(&mut self, hand: &Hand, from: Process) -> Result<(), Error> {
         if self.settle(hand)? {
             return Ok(());
         }
@@ -453,7 +453,7 @@ impl State {
     /// # Safety
     /// The request is over before the loan ends.
     #[cold]
-    unsafe fn lend(&mut self, pattern: &MpiPattern, from: Process, into: &mut [u8]) -> Wanted {
+    unsafe fn lend(&mut self, pattern: &MpiPattern, from: Process, into: &mut [u8]) -> Hand {
         // SAFETY: the caller's.
         let buffer = unsafe { Buffer::exclusive(into) };
         self.start_hand(*pattern, from, buffer)

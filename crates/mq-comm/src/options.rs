@@ -73,8 +73,8 @@ pub struct Options {
     /// Bytes of shared buffers that each process may have. It counts in the process that creates the world's
     /// memory: under `mq run`, the variable counts where `mq run` is called. Unused bytes cost nothing.
     pub shared_buffers: usize,
-    /// The shortest message, in bytes, that is stored past the caches into a ring or a cell; unless given,
-    /// whatever is quicker at the moment.
+    /// The shortest message, in bytes, that is stored past the caches into a ring, or into a cell that a slot of a
+    /// fastbox names; unless given, whatever is quicker at the moment. Cells in the queue are copied line by line.
     pub nontemporal_from: Option<usize>,
     /// Whether fastboxes are used, if the policy has them.
     pub fastbox: bool,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use mq_shm::wait::Idle;
 
 use crate::error::Error;
-use crate::protocol::{Core, State, Wanted};
+use crate::protocol::{Core, Hand, State};
 use crate::transport::Transport;
 
 /// Messages that are taken in before the other work has its turn.
@@ -91,7 +91,7 @@ impl<T: Transport> Core<T> {
 
     /// Goes round once, with a receive in hand, or for a caller that waits and will go round again.
     #[inline(always)]
-    fn go_round(&mut self, hand: Option<&Wanted>, waiting: bool) -> Result<bool, Error> {
+    fn go_round(&mut self, hand: Option<&Hand>, waiting: bool) -> Result<bool, Error> {
         let heard = self.roll_call.is_due() && self.call_the_roll(hand)?;
         let mut left = BATCH;
         while left > 0 {
@@ -134,7 +134,7 @@ impl<T: Transport> Core<T> {
     /// others, who may send without end. Returns whether there were any deaths.
     #[cold]
     #[inline(never)]
-    fn call_the_roll(&mut self, hand: Option<&Wanted>) -> Result<bool, Error> {
+    fn call_the_roll(&mut self, hand: Option<&Hand>) -> Result<bool, Error> {
         let dead = self.transport.check_peers()?;
         let known = self.state.obstacles + dead;
         while self.state.obstacles < known && self.poll_once(hand, false)? {}
@@ -152,7 +152,7 @@ impl<T: Transport> Core<T> {
     }
 
     /// Goes round once, and rests if nothing happened.
-    pub(crate) fn progress_or_rest(&mut self, hand: Option<&Wanted>) -> Result<(), Error> {
+    pub(crate) fn progress_or_rest(&mut self, hand: Option<&Hand>) -> Result<(), Error> {
         if self.go_round(hand, true)? {
             return Ok(());
         }
@@ -163,7 +163,7 @@ impl<T: Transport> Core<T> {
     /// that could send, receives from any source end, if these requests include nothing else.
     pub(crate) fn progress_for(
         &mut self,
-        hand: Option<&Wanted>,
+        hand: Option<&Hand>,
         waited_for: impl FnOnce(&State) -> Vec<u32>,
     ) -> Result<(), Error> {
         if self.go_round(hand, true)? {

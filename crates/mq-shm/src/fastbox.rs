@@ -32,7 +32,7 @@ mod outlet;
 
 use core::fmt;
 
-pub(crate) use self::full::PATIENCE;
+pub(crate) use self::full::LONGEST_WAIT;
 pub(crate) use self::inlet::Inlet;
 pub(crate) use self::outlet::Outlet;
 use crate::copy::copy;

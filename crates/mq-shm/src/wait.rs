@@ -41,6 +41,12 @@ impl Patience {
         sleep: Duration::from_millis(20),
     };
 
+    /// Whether a process with this patience has its core to itself, and may wait for what another does
+    /// meanwhile: it looks more often than [`YIELDING`](Self::YIELDING).
+    pub(crate) const fn keeps_its_core(&self) -> bool {
+        self.spins > Self::YIELDING.spins
+    }
+
     /// Number of waits that gave up the core after which the process checks again who shares the core. The
     /// check takes some tens of microseconds. A patient wait takes 400, and each costs as much if the
     /// awaited process waits for this core; an impatient wait takes one at least.

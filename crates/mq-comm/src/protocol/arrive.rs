@@ -7,7 +7,7 @@ use mq_shm::{Process, ShmError};
 use super::ahead::{Ahead, Credit};
 use super::front::Taken;
 use super::rings::Pull;
-use super::{Follow, State, Target, Wanted};
+use super::{Follow, Hand, State, Target};
 use crate::error::Error;
 use crate::header::{self, Announcement, Kind, NO_RING, Payload, RingGiven, RingWanted, Word};
 use crate::messages::{self, Body};
@@ -40,7 +40,7 @@ impl State {
     pub(crate) fn accept(
         &mut self,
         message: &mut impl Arrived,
-        hand: Option<&Wanted>,
+        hand: Option<&Hand>,
     ) -> Result<Follow, Error> {
         let from = message.source();
         if message.offset() > 0 {
@@ -48,12 +48,23 @@ impl State {
         }
         let [bits, word] = message.header();
         let word = Word(word);
-        match word.kind() {
-            Some(Kind::Eager | Kind::Announce | Kind::Ahead) => {
-                self.matched(message, bits, word, hand)
-            }
-            Some(kind) => self.answered(message, kind, Name(bits)),
-            None => Err(corrupt("the kind of a message", from)),
+        let Some(kind) = word.kind() else {
+            return Err(corrupt("the kind of a message", from));
+        };
+        match kind {
+            Kind::Eager | Kind::Announce | Kind::Ahead => self.matched(message, bits, word, hand),
+            Kind::Finished
+            | Kind::Withdrawn
+            | Kind::RingWanted
+            | Kind::RingTimed
+            | Kind::RingGiven
+            | Kind::HelpWanted => self.answered(message, kind, Name(bits)),
+            Kind::Withdraw
+            | Kind::Dying
+            | Kind::Closed
+            | Kind::HoldBack
+            | Kind::AnnounceAll
+            | Kind::EagerAgain => self.noticed(from, kind, bits),
         }
     }
 
@@ -63,7 +74,7 @@ impl State {
         message: &mut impl Arrived,
         bits: u64,
         word: Word,
-        hand: Option<&Wanted>,
+        hand: Option<&Hand>,
     ) -> Result<Follow, Error> {
         let from = message.source();
         let bytes = match word.kind() {
@@ -301,8 +312,8 @@ impl State {
         }
     }
 
-    /// The other end of a large message says something about it. If the message is over here, that comes
-    /// late, and has no effect.
+    /// The other end of a large message answers it. If the message is over here, that comes late, and has no
+    /// effect.
     fn answered(
         &mut self,
         message: &mut impl Arrived,
@@ -310,28 +321,6 @@ impl State {
         name: Name,
     ) -> Result<Follow, Error> {
         let from = message.source();
-        if let Kind::Withdraw | Kind::Dying = kind {
-            let (send, dies) = (name.0, kind == Kind::Dying);
-            return Ok(Follow::Withdraw { send, dies });
-        }
-        if kind == Kind::HoldBack {
-            self.peers[from.index()].ahead = Credit::default();
-            return Ok(Follow::Nothing);
-        }
-        if let Kind::AnnounceAll | Kind::EagerAgain = kind {
-            let all = kind == Kind::AnnounceAll;
-            self.set_wants_announcements(from, all);
-            return Ok(if all {
-                Follow::AnnounceAll
-            } else {
-                Follow::Nothing
-            });
-        }
-        if kind == Kind::Closed {
-            let number = u32::try_from(name.0).map_err(|_| corrupt("an answer", from))?;
-            self.contexts.closed(number, from);
-            return Ok(Follow::Nothing);
-        }
         let stage = match kind {
             Kind::RingGiven => Stage::AwaitsRing,
             _ => Stage::Announced,
@@ -366,9 +355,33 @@ impl State {
                 asked.map_or(Follow::Nothing, |asked| Follow::Help { send, asked })
             }
             // `Withdrawn` ends a send as well as `Finished` does: nobody reads its buffer any more.
-            _ => Follow::Finished { send: request },
+            Kind::Finished | Kind::Withdrawn => Follow::Finished { send: request },
+            _ => return Err(corrupt("an answer", from)),
         };
         Ok(follow)
+    }
+
+    /// A process says something that is no answer to a message: of one of its own, of a communicator, or of
+    /// itself. `about` is the header's first word.
+    fn noticed(&mut self, from: Process, kind: Kind, about: u64) -> Result<Follow, Error> {
+        match kind {
+            Kind::Withdraw | Kind::Dying => {
+                let dies = kind == Kind::Dying;
+                return Ok(Follow::Withdraw { send: about, dies });
+            }
+            Kind::Closed => {
+                let number = u32::try_from(about).map_err(|_| corrupt("an answer", from))?;
+                self.contexts.closed(number, from);
+            }
+            Kind::HoldBack => self.peers[from.index()].ahead = Credit::default(),
+            Kind::EagerAgain => self.set_wants_announcements(from, false),
+            Kind::AnnounceAll => {
+                self.set_wants_announcements(from, true);
+                return Ok(Follow::AnnounceAll);
+            }
+            _ => return Err(corrupt("a notice", from)),
+        }
+        Ok(Follow::Nothing)
     }
 
     /// The receiver of a message asks for a ring, or lends one; `None` if what it says cannot be.

@@ -17,7 +17,7 @@ use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
 use mq_shm::Process;
 
-use super::{Core, State, Wanted};
+use super::{Core, Hand, State};
 use crate::error::Error;
 use crate::header::{self, Kind, Word};
 use crate::request::{Outcome, Stage};
@@ -294,8 +294,8 @@ impl State {
 
     /// Whether no receive waits for a message, including the one in hand.
     #[inline(always)]
-    pub(crate) fn waits_for_none(&self, hand: Option<&Wanted>) -> bool {
-        let in_hand = |hand: &Wanted| self.requests.at(hand.request).stage == Stage::Hand;
+    pub(crate) fn waits_for_none(&self, hand: Option<&Hand>) -> bool {
+        let in_hand = |hand: &Hand| self.requests.at(hand.request).stage == Stage::Hand;
         self.front.is_empty() && self.posted == 0 && !hand.is_some_and(in_hand)
     }
 
@@ -335,11 +335,7 @@ impl<T: Transport> Core<T> {
     /// # Errors
     /// As of [`poll_once`](Self::poll_once).
     #[inline]
-    pub(crate) fn take_short(
-        &mut self,
-        hand: Option<&Wanted>,
-        most: usize,
-    ) -> Result<usize, Error> {
+    pub(crate) fn take_short(&mut self, hand: Option<&Hand>, most: usize) -> Result<usize, Error> {
         let mut taken = 0;
         // A window comes from one sender.
         let mut sender = None;

@@ -72,7 +72,7 @@ impl<T: Transport> Core<T> {
         let is_shared = remote.shared.is_some();
         let chosen = match self.state.single_copy_from {
             Some(_) if is_shared => Chosen::always(Way::Read),
-            Some(from) if total < from => Chosen::always(Way::Ring),
+            Some(shortest) if total < shortest => Chosen::always(Way::Ring),
             Some(_) => Chosen::always(Way::Read),
             None => self.state.choose_way(from, room, is_shared),
         };

@@ -38,16 +38,16 @@ mod arrive;
 mod contexts;
 mod death;
 mod flood;
+mod follow;
 mod front;
 mod large;
 mod own;
+mod peer;
 mod receive;
 mod rings;
 mod send;
 mod turns;
 mod ways;
-
-use std::collections::VecDeque;
 
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::AnyQueues;
@@ -57,25 +57,24 @@ use mq_shm::wait::Idle;
 use mq_shm::{Peeked, Process};
 
 use crate::error::Error;
-use crate::header::{Payload, RingGiven, Word};
+use crate::header::Word;
 use crate::messages::Messages;
 use crate::options::Options;
 use crate::profile::Profile;
 use crate::progress::{Asked, RollCall};
-use crate::request::{Outcome, Requests, Stage};
-use crate::steps::{Step, step};
+use crate::request::{Requests, Stage};
 use crate::transport::Transport;
-use ahead::Credit;
 use contexts::Contexts;
 use flood::Flood;
 use front::Front;
+use peer::{Outgoing, Peer, Target, What};
 use rings::Rings;
-use turns::Turns;
 use ways::Ways;
 
 pub(crate) use contexts::{Offer, of_collectives, of_user};
 pub(crate) use death::Failures;
-pub(crate) use receive::{Wanted, peer_of};
+pub(crate) use follow::Follow;
+pub(crate) use receive::{Hand, peer_of};
 
 /// Receives carry their request's slot, messages theirs.
 pub(crate) type Queues = AnyQueues<MpiPattern, u32, u32>;
@@ -152,106 +151,6 @@ pub(crate) struct State {
     pub(crate) obstacles: usize,
 }
 
-/// What is known of another process.
-#[derive(Debug, Default)]
-pub(crate) struct Peer {
-    /// What is to be sent to it, in this order, before anything else.
-    outbox: VecDeque<Outgoing>,
-    /// How many messages have been in the outbox and left it, sent.
-    flushed: u64,
-    /// The message from it of which more parts are to come, and the bytes that have come.
-    assembly: Option<(Target, u64)>,
-    pub(crate) gone: Option<Gone>,
-    /// Messages that were announced to it and that it has not answered yet.
-    announced: u32,
-    /// What it wants to have unasked.
-    ahead: Credit,
-    /// It was told that messages may go ahead, and has not been told since that they may not.
-    goes_ahead: bool,
-    /// It was asked to announce all that it sends, and has not been told since that short messages need not be.
-    is_to_announce: bool,
-    /// It has asked for that.
-    wants_announcements: bool,
-    /// Its memory cannot be read; its shared buffers cannot.
-    only_by_ring: [bool; 2],
-    /// The class of the last large message from it.
-    last_large: Option<u8>,
-    /// Whether large messages go back and forth.
-    turns: Turns,
-}
-
-/// A message that waits for a cell, or for room in a fastbox.
-#[derive(Debug)]
-struct Outgoing {
-    header: [u64; 2],
-    what: What,
-    /// Bytes of it that have been sent.
-    done: usize,
-}
-
-#[derive(Debug)]
-enum What {
-    /// The buffer of a request.
-    Request(u32),
-    /// A message of the protocol's own.
-    Words(Payload),
-}
-
-/// Where the parts of a message go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
-    Request(u32),
-    Message(u32),
-    Nowhere,
-}
-
-/// What has to be done once a message is back with the transport.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum Follow {
-    Nothing,
-    /// A receive has matched; the messages of `wanted` are wanted once less.
-    Matched {
-        receive: u32,
-        wanted: Option<Process>,
-    },
-    /// The buffer of a send is free.
-    Finished {
-        send: u32,
-    },
-    /// A part of a send is to be copied, while its receiver reads the rest.
-    Help {
-        send: u32,
-        asked: [u8; 8],
-    },
-    /// A ring is to be found for a send, or is lent.
-    Ring {
-        send: u32,
-        lent: Option<RingGiven>,
-    },
-    /// A receive knows its ring, or that there is none: the answer that it waited for has come.
-    RingNamed,
-    /// An answer that a request waits for is meaningless: there will be no other.
-    Damaged {
-        request: u32,
-    },
-    /// A message is not to be fetched after all, perhaps because its sender dies.
-    Withdraw {
-        send: u64,
-        dies: bool,
-    },
-    /// A message that went ahead came before a receive for it was posted.
-    TooEarly,
-    /// An unexpected message is one too many.
-    Flooded,
-    /// All messages to a process are to be announced: also those that wait to be sent.
-    AnnounceAll,
-    /// An announced message is discarded.
-    Discarded {
-        send: u64,
-    },
-}
-
 impl<T: Transport> Core<T> {
     pub(crate) fn new(transport: T, options: &Options) -> Self {
         let processes = transport.processes();
@@ -308,58 +207,6 @@ impl<T: Transport> Core<T> {
             pid: std::process::id(),
             has_left: false,
         }
-    }
-
-    /// Does what is left to do for a message that is back with the transport.
-    pub(crate) fn follow(&mut self, from: Process, follow: Follow) -> Result<(), Error> {
-        match follow {
-            Follow::Nothing => Ok(()),
-            Follow::Matched { receive, wanted } => {
-                if let Some(wanted) = wanted {
-                    self.unwant(wanted);
-                }
-                self.fetch_if_large(receive, true)
-            }
-            Follow::Finished { send } => {
-                step(Step::BufferFree);
-                self.answered_by(from);
-                self.state.has_gone(send);
-                self.state.requests.complete(send, Outcome::Fine);
-                Ok(())
-            }
-            Follow::Help { send, asked } => self.help(from, send, asked),
-            Follow::Ring { send, lent: None } => self.give_ring(send),
-            Follow::Ring {
-                send,
-                lent: Some(lent),
-            } => {
-                self.use_lent_ring(send, lent);
-                Ok(())
-            }
-            Follow::RingNamed => {
-                self.transport.unwant(Some(from));
-                Ok(())
-            }
-            Follow::Damaged { request } => {
-                match self.state.requests.at(request).stage {
-                    Stage::Announced => self.answered_by(from),
-                    _ => self.transport.unwant(Some(from)),
-                }
-                self.state.requests.complete(request, Outcome::Withdrawn);
-                Err(arrive::corrupt("an answer", from))
-            }
-            Follow::Withdraw { send, dies } => self.withdrawn_by(from, send, dies),
-            Follow::TooEarly => self.hold_back(from),
-            Follow::Flooded => self.ask_to_announce(from),
-            Follow::AnnounceAll => self.announce_waiting(from),
-            Follow::Discarded { send } => self.answer_finished(from, send),
-        }
-    }
-
-    /// A process has answered an announcement.
-    fn answered_by(&mut self, by: Process) {
-        self.transport.unwant(Some(by));
-        self.state.peers[by.index()].announced -= 1;
     }
 
     /// Whether a request is complete.

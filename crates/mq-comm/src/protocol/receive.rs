@@ -18,7 +18,7 @@ use crate::transport::{Arrived, Event, Transport};
 
 /// A receive that has begun and is in no queue.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct Hand {
     pub(crate) request: u32,
     pub(crate) pattern: MpiPattern,
 }
@@ -80,7 +80,7 @@ impl<T: Transport> Core<T> {
 
     #[inline(never)]
     fn start_hand_on(&mut self, pattern: MpiPattern, request: u32) -> Result<(), Error> {
-        let hand = &Wanted { request, pattern };
+        let hand = &Hand { request, pattern };
         // Without obstacles there is somebody left to wait for, and posting finds what has come.
         if self.state.obstacles > 0 && self.settle(hand)? {
             return Ok(());
@@ -90,7 +90,7 @@ impl<T: Transport> Core<T> {
 
     /// Checks whether a receive has a message already, or is to wait for none; returns whether it is over or
     /// on its way.
-    pub(crate) fn settle(&mut self, hand: &Wanted) -> Result<bool, Error> {
+    pub(crate) fn settle(&mut self, hand: &Hand) -> Result<bool, Error> {
         if self.take_if_come(hand)? {
             return Ok(true);
         }
@@ -113,7 +113,7 @@ impl<T: Transport> Core<T> {
     }
 
     /// Takes the message for a receive, if it is here.
-    fn take_if_come(&mut self, hand: &Wanted) -> Result<bool, Error> {
+    fn take_if_come(&mut self, hand: &Hand) -> Result<bool, Error> {
         if self.state.unexpected > 0
             && let Some((_, message)) = self.state.engine.extract(&hand.pattern)?
         {
@@ -125,7 +125,7 @@ impl<T: Transport> Core<T> {
     }
 
     /// Queues a receive, unless a message has come for it.
-    pub(crate) fn post(&mut self, hand: &Wanted) -> Result<(), Error> {
+    pub(crate) fn post(&mut self, hand: &Hand) -> Result<(), Error> {
         let slot = self.state.requests.at(hand.request);
         let wanted = slot.peer;
         match self.state.engine.post(hand.pattern, hand.request) {
@@ -216,11 +216,7 @@ impl<T: Transport> Core<T> {
 
     /// Takes in one message, if there is one; returns whether there was. A caller that is waiting will look
     /// again.
-    pub(crate) fn poll_once(
-        &mut self,
-        hand: Option<&Wanted>,
-        waiting: bool,
-    ) -> Result<bool, Error> {
+    pub(crate) fn poll_once(&mut self, hand: Option<&Hand>, waiting: bool) -> Result<bool, Error> {
         let polled = match self.transport.poll(waiting)? {
             None => return Ok(false),
             Some(Event::Message(mut message)) => {
@@ -436,10 +432,10 @@ impl State {
         pattern: MpiPattern,
         from: Process,
         buffer: Buffer,
-    ) -> Wanted {
+    ) -> Hand {
         let name = self.start_in_hand(from, pattern.context().0, buffer);
         let request = name.slot();
-        Wanted { request, pattern }
+        Hand { request, pattern }
     }
 
     fn start_in_hand(&mut self, peer: Process, context: u32, buffer: Buffer) -> Name {

@@ -22,12 +22,10 @@ const FAR_LOOKS: u8 = 4;
 const FAR_FOR_EACH: usize = 16;
 const FAR_BESIDES: usize = 12;
 
-/// The memory of one kind of entries in a front, and how much of it is used: more each time that a
-/// long queue is taken in roughly its arrival order.
+/// The memory of one kind of entries in a front. It grows fourfold when it is full.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     places: Vec<UnsafeCell<mq_parked>>,
-    room: usize,
     /// How many of the [`FAR_LOOKS`] are left before the entries move.
     far_looks: u8,
     /// The front's sequence number, truncated to this word's size, when a search last looked at every
@@ -44,7 +42,6 @@ impl Memory {
     pub(super) fn new(sequence: u64) -> Self {
         Self {
             places: places(LEAST_ROOM),
-            room: LEAST_ROOM,
             far_looks: FAR_LOOKS,
             looked_at: sequence as u32,
         }
@@ -57,7 +54,7 @@ impl Memory {
             start,
             first: start,
             end: start,
-            limit: start.wrapping_add(self.room),
+            limit: start.wrapping_add(self.places.len()),
         }
     }
 
@@ -94,11 +91,10 @@ impl Memory {
 
     /// Gives a full array more room, if it may have more; whether it has. Its entries stay.
     pub(super) fn grow(&mut self, array: &mut mq_front_queue) -> bool {
-        if !array.is_full() || self.room == MOST_ROOM {
+        if !array.is_full() || self.places.len() == MOST_ROOM {
             return false;
         }
-        let room = MOST_ROOM.min(4 * self.room);
-        let more = places(room);
+        let more = places(MOST_ROOM.min(4 * self.places.len()));
         if allocator::has_refused() {
             return false;
         }
@@ -108,7 +104,6 @@ impl Memory {
             unsafe { *place.get() = entry };
         }
         self.places = more;
-        self.room = room;
         *array = self.empty();
         array.end = array.start.wrapping_add(entries.len());
         true

@@ -8,7 +8,8 @@ use core::ptr;
 
 use super::array::{Reach, Wanted};
 use super::layout::{MQ_FRONT_SLOT, bits_of, mq_front_queue, wanted_by};
-use super::{envelope_in, mq_front, mq_parked};
+use super::settle::envelope_in;
+use super::{mq_front, mq_parked};
 use crate::class;
 use crate::gate::write;
 use crate::plain::Outputs;

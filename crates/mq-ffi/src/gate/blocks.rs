@@ -10,7 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use parking_lot::lock_api::RawMutex as _;
 use parking_lot::{Mutex, RawMutex};
 
-use super::{Behind, InCallback, Shell, mq_engine};
+use super::InCallback;
+use super::shell::{Behind, Shell, mq_engine};
 use crate::allocator;
 use crate::front::{self, mq_front};
 use crate::matching::Matching;

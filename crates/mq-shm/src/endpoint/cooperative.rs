@@ -15,7 +15,6 @@ use crate::layout::PAGE;
 use crate::segment::Memory;
 use crate::steps::{Step, step};
 use crate::sync::{Ordering, fence, spin_loop};
-use crate::wait::Patience;
 
 /// The longest part of a message that is divided at a time, in bytes.
 const LONGEST_PART: usize = PART as usize * PAGE;
@@ -119,8 +118,8 @@ impl<M: Memory> Endpoint<M> {
     /// memory says later is then its own.
     fn helper(&mut self, from: Process, remote: Remote) -> Option<Known> {
         // A process that shares its core with others would wait for one of them.
-        let has_a_core = self.patience.spins > Patience::YIELDING.spins;
-        let is_possible = self.copies_together() && from != self.me && has_a_core;
+        let is_possible =
+            self.copies_together() && from != self.me && self.patience.keeps_its_core();
         let peer = &mut self.peers[from.index()];
         let is_readable = remote.shared.is_some() || !peer.is_unreadable;
         if !(is_possible && is_readable && peer.helps.is_asked()) {
@@ -137,7 +136,7 @@ impl<M: Memory> Endpoint<M> {
     #[must_use]
     pub fn may_ask_for_help(&self) -> bool {
         let chosen = self.options.patience;
-        self.copies_together() && chosen.is_none_or(|it| it.spins > Patience::YIELDING.spins)
+        self.copies_together() && chosen.is_none_or(|it| it.keeps_its_core())
     }
 
     /// Whether this process takes part in such messages.

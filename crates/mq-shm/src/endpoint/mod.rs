@@ -79,8 +79,9 @@ pub struct Options {
     /// Tell the receiver where a message in a shared buffer lies, so that it copies the message straight from
     /// there.
     pub shared_copy: bool,
-    /// The shortest message, in bytes, that is copied into a ring or a cell with non-temporal stores; if not
-    /// set, whichever is faster at the moment.
+    /// The shortest message, in bytes, that is copied with non-temporal stores into a ring, or into a cell that
+    /// a slot of a fastbox names; if not set, whichever is faster at the moment. Cells in the queue are copied
+    /// line by line.
     pub nontemporal_from: Option<usize>,
     /// What to do while nothing arrives; if not set, by the number of processes and cores.
     pub patience: Option<Patience>,

@@ -15,14 +15,13 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Peer;
 use crate::error::ShmError;
 use crate::estate;
-use crate::fastbox::{BOX_PAYLOAD, LINE_PAYLOAD, Outlet, PATIENCE};
+use crate::fastbox::{BOX_PAYLOAD, LINE_PAYLOAD, LONGEST_WAIT, Outlet};
 use crate::found::Found;
 use crate::ids::{CellId, CellName, Process};
 use crate::pool::Pool;
 use crate::segment::{Memory, Part};
 use crate::sleeper;
 use crate::steps::{Step, step};
-use crate::wait::Patience;
 
 /// How much of a message has been sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,11 +132,11 @@ impl<M: Memory> Endpoint<M> {
                 return self.send_by_name(to, header, message);
             }
             // A process that yields its core may be keeping the core from the receiver.
-            let patience = match self.patience.spins > Patience::YIELDING.spins {
-                true => PATIENCE,
+            let longest = match self.patience.keeps_its_core() {
+                true => LONGEST_WAIT,
                 false => Duration::ZERO,
             };
-            if outlet.decide_to_wait(patience) {
+            if outlet.decide_to_wait(longest) {
                 self.awaits_room = true;
                 return Ok(Sent::Upto(0));
             }

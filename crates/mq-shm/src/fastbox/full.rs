@@ -19,7 +19,7 @@ const LOOK_AGAIN: Duration = if cfg!(mq_loom) {
 };
 
 /// A receiver that serves a hundred senders has come round to each.
-pub(crate) const PATIENCE: Duration = if cfg!(mq_loom) {
+pub(crate) const LONGEST_WAIT: Duration = if cfg!(mq_loom) {
     Duration::ZERO
 } else {
     Duration::from_micros(100)
@@ -79,7 +79,7 @@ impl Waits {
     /// Decides for a message that finds no room whether it waits, given for how long at most.
     pub(crate) fn decide_to_wait(
         &mut self,
-        patience: Duration,
+        longest: Duration,
         now: impl FnOnce() -> Instant,
     ) -> bool {
         let looked = core::mem::take(&mut self.found_none);
@@ -87,7 +87,7 @@ impl Waits {
             self.hasty -= 1;
             return false;
         }
-        if patience.is_zero() {
+        if longest.is_zero() {
             return false;
         }
         if self.full.is_some() && !looked {
@@ -95,7 +95,7 @@ impl Waits {
         }
         let now = now();
         let since = self.full.map_or(now, |full| full.since);
-        if now.duration_since(since) < patience {
+        if now.duration_since(since) < longest {
             self.full = Some(Full { since, looked: now });
             return true;
         }
@@ -117,12 +117,12 @@ mod tests {
         let mut sent = Vec::new();
         for _ in 0..9 {
             waits.looked(false);
-            assert!(waits.decide_to_wait(PATIENCE, || now));
-            now += PATIENCE;
+            assert!(waits.decide_to_wait(LONGEST_WAIT, || now));
+            now += LONGEST_WAIT;
             let mut hasty = 0;
             loop {
                 waits.looked(false);
-                if waits.decide_to_wait(PATIENCE, || now) {
+                if waits.decide_to_wait(LONGEST_WAIT, || now) {
                     break;
                 }
                 hasty += 1;
@@ -134,9 +134,9 @@ mod tests {
         // One waits, and there is room in time.
         waits.looked(true);
         waits.looked(false);
-        assert!(waits.decide_to_wait(PATIENCE, || now));
+        assert!(waits.decide_to_wait(LONGEST_WAIT, || now));
         waits.looked(false);
-        assert!(!waits.decide_to_wait(PATIENCE, || now + PATIENCE));
+        assert!(!waits.decide_to_wait(LONGEST_WAIT, || now + LONGEST_WAIT));
         assert_eq!(waits.hasty, FEWEST);
         // There is room while nothing waits for it.
         waits.looked(true);
@@ -150,10 +150,10 @@ mod tests {
         assert!(!waits.is_too_early(|| now));
         waits.looked(false);
         assert!(!waits.is_too_early(|| now), "nothing waits");
-        assert!(waits.decide_to_wait(PATIENCE, || now));
+        assert!(waits.decide_to_wait(LONGEST_WAIT, || now));
         assert!(waits.is_too_early(|| now));
         let clock = || panic!("it has not looked since");
-        assert!(waits.decide_to_wait(PATIENCE, clock));
+        assert!(waits.decide_to_wait(LONGEST_WAIT, clock));
         assert!(!waits.is_too_early(|| now + LOOK_AGAIN));
         waits.looked(true);
         assert!(!waits.is_too_early(|| now));

@@ -116,8 +116,8 @@ impl Outlet {
 
     /// Decides for a message for which there is [no room](Self::has_room) whether it waits, given for how long at
     /// most; otherwise it goes through the queue.
-    pub(crate) fn decide_to_wait(&mut self, patience: Duration) -> bool {
-        self.rare.waits.decide_to_wait(patience, Instant::now)
+    pub(crate) fn decide_to_wait(&mut self, longest: Duration) -> bool {
+        self.rare.waits.decide_to_wait(longest, Instant::now)
     }
 
     /// Writes a message of one line for which there is room, and which stays invisible until it is

@@ -7,8 +7,9 @@
 //! On some processors that instruction is also the faster way between near cores, and for reading;
 //! on others it is slow with lines that another core has.
 //!
-//! The system decides where the cores of a pair lie, and a virtual machine moves them. So either
-//! side times all ways for each pair, every now and then. Each can time only its own part.
+//! The system decides where the cores of a pair lie, and a virtual machine moves them. So the
+//! writer times all ways for each pair, every now and then, and the reader all but the last: nothing is
+//! read past the caches. Each can time only its own part.
 
 use std::time::Instant;
 

@@ -177,7 +177,7 @@ impl State {
             // Mostly announced because this process was flooded; it would be timed with far longer ones.
             return Chosen::always(Way::Read);
         }
-        peer.last_large = Some(class as u8);
+        peer.last_large_class = Some(class as u8);
         if only_by_ring {
             return Chosen::always(Way::Ring);
         }
@@ -188,7 +188,7 @@ impl State {
     /// A process begins to time the ways of messages to it: messages from it are timed at the same time.
     pub(super) fn time_too(&mut self, from: Process) {
         if self.single_copy_from.is_none()
-            && let Some(class) = self.peers[from.index()].last_large
+            && let Some(class) = self.peers[from.index()].last_large_class
         {
             self.ways.classes[usize::from(class)].time_soon();
         }
@@ -217,7 +217,7 @@ impl State {
     pub(super) fn came_unasked(&mut self, from: Process, bytes: usize) -> bool {
         let peer = &mut self.peers[from.index()];
         let class = class_of(bytes, false);
-        peer.last_large = Some(class as u8);
+        peer.last_large_class = Some(class as u8);
         self.single_copy_from.is_none()
             && !peer.only_by_ring[0]
             && self.ways.classes[class].came_unasked(bytes, self.ways.sent)

@@ -1,4 +1,5 @@
-//! The index of the deep form: entries of either queue, found by what they must match exactly.
+//! The index of the deep form: entries of either queue, found by what they must match exactly. It owns what the
+//! tabled form has as well, the tables and the seed of their hash, so that queues keep both from one to the other.
 
 mod halves;
 mod moving;
@@ -11,9 +12,9 @@ pub(super) use self::halves::Taken;
 use self::moving::Newer;
 pub(super) use self::quick::Quick;
 pub(super) use self::wild::Wildcards;
-use super::SHORT;
 use super::chains::{Chains, Probe};
 use super::classes::Classes;
+use super::forms::SHORT;
 use super::hash::{Key, Seed};
 use super::marked::Marked;
 use super::nodes::{Both, key_of_message, key_of_receive, posted, unexpected};
@@ -58,7 +59,7 @@ pub(super) struct Index<B> {
     /// What is not indexed yet, of queues that were long when they became deep.
     newer: Newer,
     /// Where the last search of a step for an exact key has ended, if it found nothing.
-    place: Probe,
+    ended_at: Probe,
     /// Removals that have left few entries.
     removals_with_few: u32,
     /// See [`low`](Self::low).
@@ -85,7 +86,7 @@ impl<B: MatchBits> Index<B> {
             classes: Classes::default(),
             unindexed: Fifo::EMPTY,
             newer: Newer::NONE,
-            place: Probe::NOWHERE,
+            ended_at: Probe::NOWHERE,
             removals_with_few: 0,
             low: SHORT + 1,
             special: 0,
@@ -237,7 +238,7 @@ impl<B: MatchBits> Index<B> {
     /// The `home` with which to store an entry after a search that found nothing.
     #[inline(always)]
     pub(super) const fn home(&self) -> u32 {
-        self.place.first
+        self.ended_at.first
     }
 
     /// Links the newest message in all views; its key may not be in its slot yet.
@@ -273,7 +274,7 @@ impl<B: MatchBits> Index<B> {
         if self.queue_newer_message(slabs, slot) {
             return;
         }
-        let place = self.place;
+        let place = self.ended_at;
         let nodes = &mut self.nodes(slabs);
         self.chains.link_new(nodes, place, unexpected(slot));
         if self.classes.views() > 0 {

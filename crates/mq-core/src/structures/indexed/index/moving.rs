@@ -1,5 +1,5 @@
-//! How queues that were lists become indexed: all at once if they are short, otherwise some entries with
-//! each operation.
+//! How queues that leave their windows become indexed: all at once if they are short, otherwise some
+//! entries with each operation.
 //!
 //! While entries are left to be moved, the lists hold the newer part of each queue: newcomers are put
 //! after them, and a search looks at the table first. So an entry's number tells whether it is on a list.

@@ -1,6 +1,6 @@
 //! Whole steps on the index: a search and, if it finds nothing, a place for the newcomer. In several
 //! widths: the nearly universal case (`_quick`), several entries with the key (`_of_several`), other keys
-//! in the bucket (`_beside`), and everything (`post_exact`, `arrive_plain`).
+//! in the bucket (`_beside`), and everything (`post_whole`, `arrive_whole`).
 
 use super::super::chains::{Probe, append};
 use super::super::hash::Key;
@@ -53,7 +53,7 @@ pub(super) fn promote_second<K: Copy, T>(slab: &mut Slab<K, T>, first: u32) -> O
 }
 
 impl<B: MatchBits> Index<B> {
-    /// [`post_exact`](Self::post_exact) if little is to be done: where the bucket and the slots are
+    /// [`post_whole`](Self::post_whole) if little is to be done: where the bucket and the slots are
     /// near, and the chain is empty, or is one receive with another key, or begins with the only
     /// message of the key. Linking in views, and unlinking, is the caller's.
     #[inline(always)]
@@ -124,7 +124,7 @@ impl<B: MatchBits> Index<B> {
         first
     }
 
-    /// [`post_exact`](Self::post_exact) where other keys share the bucket, or several entries have
+    /// [`post_whole`](Self::post_whole) where other keys share the bucket, or several entries have
     /// the key.
     #[inline(always)]
     pub(in super::super) fn post_beside<P, R, M>(
@@ -182,7 +182,7 @@ impl<B: MatchBits> Index<B> {
         posted(slot)
     }
 
-    /// [`arrive_plain`](Self::arrive_plain), as [`post_quick`](Self::post_quick).
+    /// [`arrive_whole`](Self::arrive_whole), as [`post_quick`](Self::post_quick).
     #[inline(always)]
     pub(in super::super) fn arrive_quick<P, R, M>(
         &mut self,
@@ -250,7 +250,7 @@ impl<B: MatchBits> Index<B> {
         first
     }
 
-    /// [`arrive_plain`](Self::arrive_plain), as [`post_beside`](Self::post_beside).
+    /// [`arrive_whole`](Self::arrive_whole), as [`post_beside`](Self::post_beside).
     #[inline(always)]
     pub(in super::super) fn arrive_beside<P, R, M>(
         &mut self,
@@ -363,7 +363,7 @@ impl<B: MatchBits> Index<B> {
     /// node of the slot reserved for it, linked and yet to be filled. [`NIL`], and nothing has
     /// changed, if there is no slot.
     #[inline(always)]
-    pub(in super::super) fn post_exact<P, R, M>(
+    pub(in super::super) fn post_whole<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
@@ -394,7 +394,7 @@ impl<B: MatchBits> Index<B> {
     /// A step of a message while the index [is plain](Self::is_plain): the node of the receive that
     /// takes it, unlinked, or the node of the slot reserved for it, linked and yet to be filled.
     #[inline(always)]
-    pub(in super::super) fn arrive_plain<P, R, M>(
+    pub(in super::super) fn arrive_whole<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,

@@ -227,7 +227,7 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let Some(slot) = self.find_newer_receive(slabs, envelope, meter) else {
-            self.place = exact;
+            self.ended_at = exact;
             return NIL;
         };
         self.unlink_posted(slabs, slot);

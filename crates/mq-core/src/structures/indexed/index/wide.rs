@@ -13,7 +13,7 @@ use crate::pattern::Pattern;
 use crate::slab::NIL;
 
 impl<B: MatchBits> Index<B> {
-    /// [`post_exact`](Self::post_exact) if little is to be done: where the chain of the bucket is
+    /// [`post_whole`](Self::post_whole) if little is to be done: where the chain of the bucket is
     /// empty, or is one receive with another key, or begins with the only message of the key. Linking
     /// in views, and unlinking, is the caller's.
     #[inline(always)]
@@ -56,7 +56,7 @@ impl<B: MatchBits> Index<B> {
         Quick::Queued(posted(slot))
     }
 
-    /// [`arrive_plain`](Self::arrive_plain), as [`post_wide`](Self::post_wide).
+    /// [`arrive_whole`](Self::arrive_whole), as [`post_wide`](Self::post_wide).
     #[inline(always)]
     pub(in super::super) fn arrive_wide<P, R, M>(
         &mut self,

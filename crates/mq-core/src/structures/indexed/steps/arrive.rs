@@ -42,7 +42,12 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// [`arrive_exact`](Self::arrive_exact), out of line for rare callers.
     #[inline(never)]
-    fn arrive_plain(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
+    fn arrive_exact_apart(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
         self.arrive_exact(context, bits, meter)
     }
 
@@ -158,7 +163,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     ) -> u32 {
         let node = match deep(&mut self.index).is_wide() {
             true => self.arrive_wide(context, bits, meter),
-            false => self.arrive_plain(context, bits, meter),
+            false => self.arrive_exact_apart(context, bits, meter),
         };
         if let Slot::Unexpected(slot) = slot_of(node) {
             let key = Key::exact(context, bits);
@@ -182,7 +187,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             Wildcards::None if !index.has_views() => {
                 return match index.is_wide() {
                     true => self.arrive_wide(context, bits, meter),
-                    false => self.arrive_plain(context, bits, meter),
+                    false => self.arrive_exact_apart(context, bits, meter),
                 };
             }
             Wildcards::One {
@@ -232,19 +237,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return self.arrive_deep(envelope, meter);
         }
         self.make_room_for_message(envelope);
-        self.arrive_any_plain(envelope.context(), envelope.bits(), meter)
+        self.arrive_whole(envelope.context(), envelope.bits(), meter)
     }
 
     /// The step of a message that has nothing to look at but the table, whatever is in its bucket.
     #[inline(never)]
-    fn arrive_any_plain(
-        &mut self,
-        context: ContextId,
-        bits: BitsOf<P>,
-        meter: &mut impl Meter,
-    ) -> u32 {
+    fn arrive_whole(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         let key = Key::exact(context, bits);
-        let node = deep(&mut self.index).arrive_plain(&mut self.slabs, key, meter);
+        let node = deep(&mut self.index).arrive_whole(&mut self.slabs, key, meter);
         if let Slot::Posted(_) = slot_of(node) {
             return self.before_removal(node);
         }

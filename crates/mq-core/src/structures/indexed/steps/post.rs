@@ -181,7 +181,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         let key = Key::exact(context, bits);
-        let node = deep(&mut self.index).post_exact(&mut self.slabs, key, meter);
+        let node = deep(&mut self.index).post_whole(&mut self.slabs, key, meter);
         if let Slot::Unexpected(_) = slot_of(node) {
             return self.before_removal(node);
         }
