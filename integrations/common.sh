@@ -62,10 +62,11 @@ check_needs() {
     [ ${#missing[@]} -eq 0 ] || die "missing packages; install them first: apt-get install ${missing[*]}"
 }
 
-# The Debian mirror that this machine uses.
+# The Debian mirror that this machine uses: of Debian itself, whose name other vendors' addresses may have too, and of
+# what has all its sources.
 mirror() {
-    apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 2>/dev/null |
-        awk '$2 !~ /security/ && $1 ~ /debian/ { print $1; exit }'
+    apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null |
+        awk '$2 !~ /security|debug/ { print $1; exit }'
 }
 
 # fetch ARCHIVE: fetches the orig archive of Debian's source package $name, $release of $suite. apt works in folders of
@@ -94,18 +95,21 @@ fetch() {
     [ -f "$orig" ] || die "the source of $name $release came without $(basename "$orig")"
 }
 
-# unpack ARCHIVE FOLDER: the folder exists only when it is complete, so an interrupted run starts again.
+# unpack ARCHIVE FOLDER: the folder exists only when it is complete, so an interrupted run starts again. It says in
+# .unpacked which archive it is from.
 unpack() {
     rm -rf "$2" "$2.part"
     mkdir -p "$2.part"
     tar -xf "$1" -C "$2.part" --strip-components=1
+    basename "$1" >"$2.part/.unpacked"
     mv "$2.part" "$2"
 }
 
-# prepare WHICH: unpacks the source as source-WHICH if it does not exist or --again was given.
+# prepare WHICH: unpacks the source as source-WHICH unless it is there, from this release's archive, and --again was not
+# given.
 prepare() {
     local orig=$archives/${name}_${release%-*}.orig.tar.xz
-    [ "$again" = no ] && [ -d "$work/source-$1" ] && return
+    [ "$again" = no ] && [ "$(cat "$work/source-$1/.unpacked" 2>/dev/null)" = "$(basename "$orig")" ] && return
     fetch "$orig"
     say "unpacking $1"
     unpack "$orig" "$work/source-$1"

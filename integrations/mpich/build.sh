@@ -57,7 +57,7 @@ put_queues() {
             prepare ours
         fi
         touch "$source/.patched"
-        logged "$work/patch.log" patch -d "$source" -p1 -i "$here/ch4_comm.patch"
+        logged "$work/patch.log" patch -N -d "$source" -p1 -i "$here/ch4_comm.patch"
         touch "$source/$into/ch4_comm.c"
         cp "$here/ch4_comm.patch" "$source/.patched"
     fi

@@ -315,7 +315,9 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU(MPI_Request sreq_id, MPIDI_Message_match * ma
 {
     struct withdrawal withdrawal = {.sender = sreq_id, .envelope = envelope_of(match) };
 
+    MPIR_T_PVAR_TIMER_START(RECVQ, time_matching_unexpectedq);
     MPIDI_MQ_check(mq_visit(queues.engine, look_for, &withdrawal));
+    MPIR_T_PVAR_TIMER_END(RECVQ, time_matching_unexpectedq);
     if (withdrawal.found != NULL) {
         MPIDI_MQ_check(mq_purge(queues.engine, is_found, NULL, &withdrawal));
         message_left(withdrawal.found);
@@ -422,8 +424,11 @@ int MPIDI_CH3U_Recvq_DP(MPIR_Request * rreq)
     int found = FALSE;
 
     MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
+    MPIR_T_PVAR_TIMER_START(RECVQ, time_failed_matching_postedq);
     if (MPIDI_MQ_check(mq_cancel(queues.engine, name_of(rreq), NULL)) == MQ_MATCHED)
         found = !receive_left(rreq);
+    if (!found)
+        MPIR_T_PVAR_TIMER_END(RECVQ, time_failed_matching_postedq);
     MPID_THREAD_CS_EXIT(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
     return found;
 }

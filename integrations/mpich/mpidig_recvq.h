@@ -242,10 +242,13 @@ MPL_STATIC_INLINE_PREFIX int MPIDIG_delete_posted(MPIR_Request * req, MPIR_Reque
     int vci = MPIDIG_recvq_vci(list);
     int found;
 
-    found = MPIDI_MQ_check(mq_cancel(MPIDIG_engines[vci], MPIDIG_recvq_name_of(req), NULL));
-    if (found == MQ_MATCHED)
+    MPIR_T_PVAR_TIMER_START(RECVQ, time_failed_matching_postedq);
+    found = MPIDI_MQ_check(mq_cancel(MPIDIG_engines[vci], MPIDIG_recvq_name_of(req), NULL)) == MQ_MATCHED;
+    if (found)
         MPIDIG_recvq_left(req, list, MPIDIG_PT2PT_POSTED);
-    return found == MQ_MATCHED;
+    else
+        MPIR_T_PVAR_TIMER_END(RECVQ, time_failed_matching_postedq);
+    return found;
 }
 
 #endif /* MPIDIG_RECVQ_H_INCLUDED */

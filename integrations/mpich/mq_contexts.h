@@ -66,14 +66,17 @@ static void communicator_made(struct queues *queues, const MPIR_Comm * comm)
 
     for (int i = 0; i < 2; i++) {
         uint32_t context = context_of(comm, suffixes[i]);
-        /* The context exists only if messages arrived before their communicator, or were left behind by an earlier one:
-         * if that was larger, all ranks may still send. */
-        int status = mq_context_update(queues->engine, context, &options);
-        queues->ranks[context] = ranks;
-        if (status == MQ_ERR_RANK)
-            forget_size(queues, context);
-        else if (status != MQ_ERR_UNKNOWN_CONTEXT)
+        /* The context exists only if messages arrived before their communicator, or an earlier one left it behind. It
+         * loses its size first, which makes an empty one another communicator in a trace: to be given the same
+         * size again would not. */
+        if (forget_size(queues, context)) {
+            int status = mq_context_update(queues->engine, context, &options);
+            /* Messages of an earlier, larger communicator are left: all ranks may still send. */
+            if (status == MQ_ERR_RANK)
+                continue;
             MPIDI_MQ_check(status);
+        }
+        queues->ranks[context] = ranks;
     }
 }
 

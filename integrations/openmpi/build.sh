@@ -33,17 +33,18 @@ mkdir -p "$work"
 patch_ours() {
     local source=$work/source-ours
     cmp -s "$here/openmpi-5.0.patch" "$source/.patched" && return
-    # A changed patch needs the original source; make then configures again.
+    # A changed patch, or one that was interrupted, needs the original source; make then configures again.
     if [ -f "$source/.patched" ]; then
         rm -rf "$source"
         prepare ours
     fi
     say "patching ours"
+    touch "$source/.patched"
     # The patch changes the inputs and outputs of the build system consistently; the dates must not
     # cause it to be regenerated.
     local old=$source/ompi/mca/pml/ob1
     touch -r "$old/configure.m4" "$work/date"
-    patch --quiet -d "$source" -p1 <"$here/openmpi-5.0.patch"
+    logged "$work/patch.log" patch -N -d "$source" -p1 -i "$here/openmpi-5.0.patch"
     touch -r "$work/date" "$old/configure.m4" "$old/Makefile.am"
     touch -r "$source/aclocal.m4" "$source/configure"
     touch "$source/configure" "$old/Makefile.in"

@@ -83,7 +83,7 @@ static inline mq_envelope custom_match_mq_envelope(int tag, int source)
     return envelope;
 }
 
-/* Posted receives. */
+/* Posted receives. Null without memory: custom_match_attach then refuses the communicator. */
 
 static inline custom_match_prq *custom_match_prq_init(void)
 {
@@ -92,7 +92,9 @@ static inline custom_match_prq *custom_match_prq_init(void)
 
 static inline void custom_match_prq_destroy(custom_match_prq *prq)
 {
-    mq_engine_free(prq->engine);
+    if (NULL != prq) {
+        mq_engine_free(prq->engine);
+    }
     free(prq);
 }
 
@@ -154,7 +156,7 @@ static inline void custom_match_prq_sizes(custom_match_prq *prq, unsigned *value
     free(posted);
 }
 
-/* Unexpected messages. */
+/* Unexpected messages. Null without memory, as above. */
 
 static inline custom_match_umq *custom_match_umq_init(void)
 {
@@ -331,8 +333,8 @@ static inline void custom_match_close(void)
 }
 
 /* Gives a communicator its engine, now that its size is known. */
-static inline void custom_match_attach(custom_match_prq *prq, custom_match_umq *umq,
-                                       ompi_communicator_t *comm)
+static inline int custom_match_attach(custom_match_prq *prq, custom_match_umq *umq,
+                                      ompi_communicator_t *comm)
 {
     /* Messages come from the remote group, and a trace's line has the local one: an intercommunicator has none. */
     mq_context_options context = {
@@ -340,9 +342,22 @@ static inline void custom_match_attach(custom_match_prq *prq, custom_match_umq *
         .rank = OMPI_COMM_IS_INTER(comm) ? UINT32_MAX : (uint32_t) ompi_comm_rank(comm),
     };
     mq_engine_options options = {.session = custom_match_mq_session()};
-    custom_match_mq_check(mq_engine_new(&options, &prq->engine));
-    custom_match_mq_check(mq_context_create(prq->engine, CUSTOM_MATCH_MQ_CONTEXT, &context));
-    umq->engine = prq->engine;
+    int status = MQ_ERR_MEMORY;
+    if (NULL != prq && NULL != umq) {
+        status = mq_engine_new(&options, &prq->engine);
+    }
+    if (MQ_NONE == status) {
+        status = mq_context_create(prq->engine, CUSTOM_MATCH_MQ_CONTEXT, &context);
+    }
+    if (MQ_NONE == status) {
+        umq->engine = prq->engine;
+        return OMPI_SUCCESS;
+    }
+    /* MPI_Init ignores an error for MPI_COMM_WORLD or MPI_COMM_SELF, which would crash at their first message. */
+    if (MQ_ERR_MEMORY != status || OMPI_COMM_IS_INTRINSIC(comm)) {
+        custom_match_mq_check(status);
+    }
+    return OMPI_ERR_OUT_OF_RESOURCE;
 }
 
 #endif

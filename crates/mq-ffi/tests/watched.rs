@@ -418,6 +418,65 @@ fn a_size_that_is_given_later_is_in_the_trace() {
     assert_eq!(trace, lines.join("\n"));
 }
 
+/// A communicator that is released may leave its context behind, and the next one with its id may have the same size. A
+/// library that does not know takes the size away before it gives one.
+#[test]
+fn a_context_that_loses_its_size_is_another_communicator_only_if_it_is_empty() {
+    let trace = traced("reused", |engine| {
+        // SAFETY: valid, or null where that is allowed.
+        unsafe {
+            let none = null_mut();
+            let mut options: mq_context_options = zeroed();
+            (options.size, options.rank) = (12, 2);
+            let make = || {
+                assert_eq!(mq_context_update(engine, 1, null()), MQ_NONE);
+                let updated = mq_context_update(engine, 1, &raw const options);
+                assert_eq!(updated, MQ_NONE);
+            };
+            let arrive = || {
+                let arrived = mq_arrive(engine, &CARRIED, 5, none, null_mut());
+                assert_eq!(arrived, MQ_NONE);
+            };
+            let receive = || {
+                let received = mq_extract(engine, &WANTED, null_mut(), null_mut());
+                assert_eq!(received, MQ_MATCHED);
+            };
+            // The message comes before its communicator.
+            arrive();
+            make();
+            receive();
+            // The next communicator, whose message comes after it.
+            make();
+            arrive();
+            receive();
+            // One of which nothing is recorded but its size.
+            make();
+            // A message comes before its communicator, in the context that the last one has left.
+            arrive();
+            make();
+            receive();
+            make();
+            arrive();
+            receive();
+        }
+    });
+    let lines = [
+        "a 1 3 7",
+        "c 1 12 2",
+        "p 1 3 7 =0",
+        "c 2 12 2",
+        "a 2 3 7",
+        "p 2 3 7 =1",
+        "c 3 12 2",
+        "a 3 3 7",
+        "p 3 3 7 =2",
+        "c 4 12 2",
+        "a 4 3 7",
+        "p 4 3 7 =3",
+    ];
+    assert_eq!(trace, lines.join("\n"));
+}
+
 #[test]
 fn callers_of_other_versions_get_the_counts_that_they_know() {
     // SAFETY: zeroed options are valid, and so are the pointers.
