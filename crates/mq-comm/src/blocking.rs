@@ -223,9 +223,8 @@ impl<T: Transport> Core<T> {
             }
             let progress = self.progress_or_rest(None);
             if failures.are_bearable(progress).is_err() && is_announced(self) {
-                // Nobody will read the memory through a transport that no longer works, but perhaps a shared
-                // buffer.
-                self.transport.keep_buffers();
+                // The receiver's transport may work, and the receiver may not have heard of the withdrawal.
+                self.transport.hide_memory();
                 self.state.requests.release(request);
             }
         }

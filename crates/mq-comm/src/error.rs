@@ -1,7 +1,7 @@
 //! The one error type: each error is a sentence that says what is wrong and what to do.
 
-use mq_shm::ShmError;
 use mq_shm::liveness::Gone;
+use mq_shm::{Process, ShmError};
 
 /// What can go wrong in sending and receiving.
 ///
@@ -60,7 +60,7 @@ pub enum Error {
     #[error("process {process} {how}")]
     Gone {
         /// Its number in the world; see [`Communicator::rank_of`](crate::Communicator::rank_of).
-        process: u32,
+        process: Process,
         /// How it ended.
         how: Gone,
     },
@@ -89,13 +89,18 @@ pub enum Error {
     )]
     InUse,
     /// The world could not be entered.
-    #[error("{0}")]
-    Start(String),
+    #[error("{message}")]
+    Start {
+        /// What kind of reason it was.
+        cause: StartCause,
+        /// What is wrong, and what to do.
+        message: String,
+    },
     /// Another process could not go on with a collective operation, nor could this one without it.
     #[error("the collective failed at process {process}; see the error reported there")]
     Elsewhere {
         /// Its number in the world; see [`Communicator::rank_of`](crate::Communicator::rank_of).
-        process: u32,
+        process: Process,
     },
     /// The ranks do not agree, for instance on what they call.
     #[error("ranks made different collective calls: {0}")]
@@ -106,6 +111,34 @@ pub enum Error {
     /// The matching engine refused.
     #[error(transparent)]
     Matching(#[from] mq_core::Error),
+}
+
+/// Why a world could not be entered: for a program that has another way, such as a world
+/// [alone](crate::World::alone) or messages over a network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum StartCause {
+    /// The environment's variables are incomplete, contradict each other, or are out of range.
+    Variables,
+    /// The processes are on several machines.
+    SeveralMachines,
+    /// Another process has not come in [time](crate::Options::start_within).
+    NotInTime,
+    /// Another process has this one's place.
+    PlaceTaken,
+    /// The segment is not there, or not that of this world.
+    Segment,
+    /// Something of the program's own, before it enters the world.
+    Other,
+}
+
+impl Error {
+    /// An [`Error::Start`].
+    #[cold]
+    pub(crate) fn start(cause: StartCause, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self::Start { cause, message }
+    }
 }
 
 impl core::fmt::Debug for Error {

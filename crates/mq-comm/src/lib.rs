@@ -130,7 +130,7 @@ mod world;
 
 pub use buffer::Content;
 pub use communicator::{Communicator, Matched, Refused};
-pub use error::Error;
+pub use error::{Error, StartCause};
 /// Messages of this crate have tags of 0 or more: a receive of exactly a negative one is refused with
 /// [`Error::Tag`].
 pub use mq_core::mpi::TagSelector;
@@ -140,11 +140,11 @@ pub use mq_core::{Rank, Source, Tag};
 pub use mq_shm::channel::{Channel, Counters};
 pub use mq_shm::liveness::Gone;
 pub use mq_shm::wait::Patience;
-pub use mq_shm::{Policy, ShmError};
+pub use mq_shm::{Policy, Process, ShmError};
 pub use options::{Ignored, Options, parse_bytes};
 pub use plain::Plain;
 pub use profile::Profile;
-pub use request::{Completion, Completions, Request, RequestId, RequestSet};
+pub use request::{Completion, Completions, Request, RequestId, RequestSet, ScopedRequest};
 pub use scope::Scope;
 pub use shared_buffer::{Owned, SharedBuffer};
 pub use status::Status;
@@ -153,6 +153,9 @@ pub use steps::STEPS;
 pub use world::{Seat, World};
 /// The crate whose derive macros make a type [`Plain`].
 pub use zerocopy;
+/// The crates whose other types appear here: parameters of structures and of policies, errors of parsing them, and
+/// what a [`Transport`](transport::Transport) is made of.
+pub use {mq_core, mq_shm};
 
 /// The README's examples are compiled and run with the doctests.
 #[cfg(doctest)]

@@ -26,7 +26,7 @@ use crate::communicator::{Communicator, Inner};
 use crate::error::Error;
 use crate::header::Word;
 use crate::plain::Plain;
-use crate::request::{Completion, Request};
+use crate::request::{Completion, Request, ScopedRequest};
 use crate::transport::Transport;
 
 /// Operations on memory that is borrowed until the scope ends. Made by [`Communicator::scope`].
@@ -160,7 +160,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         elements: &'scope [E],
         to: u32,
         tag: i32,
-    ) -> Result<Request<&'scope [E], T>, Error> {
+    ) -> Result<ScopedRequest<&'scope [E], T>, Error> {
         let (process, bits) = self.communicator.outgoing(to, tag)?;
         self.begin_send(process, bits, self.communicator.inner.word, elements)
     }
@@ -172,7 +172,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         bits: u64,
         word: Word,
         elements: &'scope [E],
-    ) -> Result<Request<&'scope [E], T>, Error> {
+    ) -> Result<ScopedRequest<&'scope [E], T>, Error> {
         let inner = &self.communicator.inner;
         let mut core = inner.core();
         // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
@@ -185,7 +185,9 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         }
         drop(core);
         // SAFETY: the request was made of just that.
-        Ok(unsafe { Request::named(inner.clone(), name) })
+        Ok(ScopedRequest(unsafe {
+            Request::named(inner.clone(), name)
+        }))
     }
 
     /// Begins to receive. `MPI_Irecv`, MPI 4.1 §3.7.2.
@@ -199,7 +201,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         elements: &'scope mut [E],
         from: impl Into<Source>,
         tag: impl Into<TagSelector>,
-    ) -> Result<Request<&'scope mut [E], T>, Error> {
+    ) -> Result<ScopedRequest<&'scope mut [E], T>, Error> {
         let (process, pattern) = self.communicator.incoming(from.into(), tag.into())?;
         let inner = &self.communicator.inner;
         let mut core = inner.core();
@@ -213,7 +215,9 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         }
         drop(core);
         // SAFETY: the request was made of just that.
-        Ok(unsafe { Request::named(inner.clone(), name) })
+        Ok(ScopedRequest(unsafe {
+            Request::named(inner.clone(), name)
+        }))
     }
 
     /// Waits until a request of the scope is complete that has not been reported, and returns it: the one

@@ -3,6 +3,10 @@
 //! A transport moves messages of any length between numbered processes, in the order in which each
 //! sends them, and offers ways for large ones; it knows nothing of communicators, tags or requests.
 //! [`mq_shm::Endpoint`] is the first implementation.
+//!
+//! A transport of another kind has what `Transport` requires and leaves the rest to the default methods: no shared
+//! buffers, no looks at messages where they lie. Those need [`Block`]s and [`Peeked`] messages, which only an
+//! endpoint makes, and a wait that adapts needs its [`Idle`]; so they are for transports that hand on to one.
 
 mod shm;
 
@@ -162,6 +166,9 @@ pub unsafe trait Transport {
     /// From now on nothing that was [allocated](Self::allocate) is given back: somebody may still read it,
     /// and cannot be asked.
     fn keep_buffers(&self) {}
+    /// From now on nothing that was [exposed](Self::expose) is read, except by a read that has begun, and what was
+    /// allocated is [kept](Self::keep_buffers).
+    fn hide_memory(&self);
     /// Where bytes of this process are, so that another can [read](Self::read) them.
     fn expose(&self, bytes: &[u8]) -> Remote;
     /// Reads bytes that another process has exposed. With `asks`, it may send `from` a message with this

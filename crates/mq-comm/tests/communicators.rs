@@ -3,7 +3,7 @@
 mod common;
 
 use common::watchdog;
-use mq_comm::{Error, Source, Tag, TagSelector, World};
+use mq_comm::{Error, Process, Source, Tag, TagSelector, World};
 
 #[test]
 fn messages_do_not_cross_communicators() {
@@ -363,9 +363,10 @@ fn processes_and_ranks_are_translated_both_ways() {
         let odd = world.rank() % 2;
         let half = world.split(Some(odd), -(world.rank() as i32))?;
         let half = half.expect("a colour");
-        let members: Vec<_> = (0..3).map(|rank| half.process_of(rank)).collect();
+        let number = |rank| half.process_of(rank).map(|it| it.0);
+        let members: Vec<_> = (0..3).map(number).collect();
         assert_eq!(members, [Some(2 + odd), Some(odd), None]);
-        let back: Vec<_> = (0..5).map(|process| half.rank_of(process)).collect();
+        let back: Vec<_> = (0..5).map(|it| half.rank_of(Process(it))).collect();
         let mut expected = [None; 5];
         (expected[2 + odd as usize], expected[odd as usize]) = (Some(0), Some(1));
         assert_eq!(back, expected);

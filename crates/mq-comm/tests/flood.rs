@@ -10,7 +10,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::watchdog;
-use mq_comm::{Error, Options, Policy, Profile, Source, World};
+use mq_comm::{Error, Options, Policy, Process, Profile, Source, World};
 
 /// Bytes of unexpected messages.
 const LIMIT: usize = 256 << 10;
@@ -286,6 +286,48 @@ fn when_they_are_received_messages_are_eager_again() {
 }
 
 #[test]
+fn who_is_held_back_remains_so_until_half_of_the_memory_is_free() {
+    let _dog = watchdog("who_is_held_back_remains_so_until_half_of_the_memory_is_free");
+    let sent = AtomicUsize::new(0);
+    World::threads_with(2, &options(), |world| {
+        let me = world.rank();
+        let held_back = || world.profile().held_back;
+        if me == 1 {
+            let mut begun = 0;
+            while held_back() == 0 {
+                let sending = world.isend(vec![7_u8; 1000], 0, 1)?;
+                begun += 1;
+                while !sending.test()? && held_back() == 0 {}
+            }
+            sent.store(begun, Ordering::Relaxed);
+        } else {
+            // Until all of them have come.
+            let mut begun = 0;
+            while begun == 0 || world.profile().unexpected < begun as u64 {
+                world.progress()?;
+                begun = sent.load(Ordering::Relaxed);
+            }
+            assert!(world.unexpected_bytes() > LIMIT as u64);
+        }
+        for (left, more) in [(LIMIT / 2 + 2_000, 1), (LIMIT / 2, 0)] {
+            while me == 0 && world.unexpected_bytes() > left as u64 {
+                world.recv(&mut [0_u8; 1000], 1, 1)?;
+            }
+            // What rank 0 had to say comes before its word.
+            world.barrier()?;
+            if me == 1 {
+                let before = held_back();
+                drop(world.isend(vec![7_u8; 1000], 0, 1)?);
+                assert_eq!(held_back() - before, more, "with {left} bytes left");
+            }
+            world.barrier()?;
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn collective_operations_go_on() {
     let _dog = watchdog("collective_operations_go_on");
     // Each message is one too many.
@@ -410,7 +452,16 @@ fn a_receiver_that_ends_holds_nobody_back() {
                     sent.store(number + 1, Ordering::Relaxed);
                 }
                 let failed = failed.expect("it has left");
-                assert!(matches!(failed, Error::Gone { process: 0, .. }), "{failed}");
+                assert!(
+                    matches!(
+                        failed,
+                        Error::Gone {
+                            process: Process(0),
+                            ..
+                        }
+                    ),
+                    "{failed}"
+                );
                 let before = world.profile();
                 assert!(before.held_back > 0);
                 for _ in 0..100 {

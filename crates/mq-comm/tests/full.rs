@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::sync::Mutex;
+use std::sync::{Barrier, Mutex};
 
 use common::{is_gone, watchdog};
 use mq_comm::{Error, Options, Patience, World};
@@ -105,6 +105,42 @@ fn what_waits_for_one_receiver_goes_on_while_others_are_sent_to() {
                     return Ok(());
                 }
             },
+        };
+        World::threads_with(3, &options, program).unwrap();
+    }
+}
+
+/// Messages to both wait for room, those to the one that does not look before the others.
+#[test]
+fn what_waits_for_one_that_does_not_look_holds_up_nothing_that_is_for_another() {
+    let _dog = watchdog("what_waits_for_one_that_does_not_look");
+    for options in patiences() {
+        let (all_begun, has_all) = (Barrier::new(2), Barrier::new(2));
+        let program = |world: &World| match world.rank() {
+            0 => {
+                let (mut to_first, mut to_second) = (Vec::new(), Vec::new());
+                for number in 0..MANY {
+                    to_first.push(world.isend(vec![number], 1, 1)?);
+                }
+                for number in 0..MANY {
+                    to_second.push(world.isend(vec![number], 2, 1)?);
+                }
+                all_begun.wait();
+                for request in to_second.into_iter().chain(to_first) {
+                    request.wait()?;
+                }
+                Ok(())
+            }
+            1 => {
+                has_all.wait();
+                receive_all(world, 0, MANY)
+            }
+            _ => {
+                all_begun.wait();
+                receive_all(world, 0, MANY)?;
+                has_all.wait();
+                Ok(())
+            }
         };
         World::threads_with(3, &options, program).unwrap();
     }

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use common::watchdog;
+use common::{is_gone, watchdog};
 use mq_comm::{Error, Options, Source, TagSelector, World};
 
 /// Options under which messages take different ways.
@@ -196,4 +196,48 @@ fn who_probes_first_is_not_flooded() {
         })
         .unwrap();
     }
+}
+
+/// Neither the time that is given nor what else arrives keeps a probe from an answer.
+#[test]
+fn a_probe_with_an_end_finds_what_comes_and_gives_up_otherwise() {
+    let _dog = watchdog("a probe with an end");
+    let brief = Duration::from_millis(2);
+    World::threads(3, |world| {
+        match world.rank() {
+            0 => {
+                assert!(world.probe_within(1, 5, Duration::ZERO)?.is_none());
+                assert!(world.probe_within(Source::Any, 5, brief)?.is_none());
+                world.send(&[0_u8], 1, 1)?;
+                // Others come meanwhile.
+                let found = world.probe_within(1, 5, Duration::from_secs(50))?;
+                assert_eq!(found.map(|status| status.bytes()), Some(300));
+                // It was only looked at.
+                assert!(
+                    world
+                        .probe_within(Source::Any, 5, Duration::ZERO)?
+                        .is_some()
+                );
+                world.recv(&mut [0_u8; 300], 1, 5)?;
+                for tag in 0..4 {
+                    world.recv(&mut [0_u8], 1, tag)?;
+                }
+                assert!(is_gone(
+                    &world.probe_within(2, 5, Duration::from_secs(50)),
+                    2,
+                    "left"
+                ));
+                Ok(())
+            }
+            1 => {
+                world.recv(&mut [0_u8], 0, 1)?;
+                for tag in 0..4 {
+                    world.send(&[0_u8], 0, tag)?;
+                }
+                world.send(&[7_u8; 300], 0, 5)
+            }
+            _ => Ok(()),
+        }
+    })
+    .unwrap();
 }

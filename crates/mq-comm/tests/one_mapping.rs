@@ -121,7 +121,10 @@ fn those_that_are_left_go_on() {
         }
         assert!(matches!(
             world.recv(&mut [0_u8], 2, 0),
-            Err(Error::Gone { process: 2, .. })
+            Err(Error::Gone {
+                process: Process(2),
+                ..
+            })
         ));
         let mut theirs = vec![0_u8; 100_000];
         world.sendrecv(&vec![3_u8; 100_000], other, 1, &mut theirs, other, 1)?;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::watchdog;
-use mq_comm::{Error, Options, Source, TagSelector, World};
+use mq_comm::{Error, Options, Process, Source, TagSelector, World};
 
 /// Longer than any eager message.
 const LONG: usize = 100_000;
@@ -175,7 +175,7 @@ fn one_that_is_given_up_is_gone() {
         ));
         drop(other);
         // The world ends with another.
-        world.isend(out.clone(), 0, 2)?;
+        drop(world.isend(out.clone(), 0, 2)?);
         Ok(())
     });
 }
@@ -257,7 +257,13 @@ fn they_come_after_a_death_as_before() {
         let mut byte = [0_u8];
         let gone = world.sendrecv(&[1_u8], 1, 3, &mut byte, 0, 3);
         assert!(
-            matches!(gone, Err(Error::Gone { process: 1, .. })),
+            matches!(
+                gone,
+                Err(Error::Gone {
+                    process: Process(1),
+                    ..
+                })
+            ),
             "{gone:?}"
         );
         assert_eq!(byte, [4]);

@@ -3,10 +3,9 @@
 mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
 
 use common::watchdog;
-use mq_comm::{Completion, Error, Options, Source, TagSelector, World};
+use mq_comm::{Completion, Error, Options, Process, RequestSet, Source, TagSelector, World};
 
 #[test]
 fn wait_any_gives_requests_in_the_order_in_which_they_complete() {
@@ -80,9 +79,20 @@ fn a_set_keeps_the_communicators_of_its_requests() {
         assert_eq!(done.result().unwrap().count::<u8>()?, 3);
         assert_eq!(done.into_vec::<u8>().unwrap(), [5; 3]);
         assert_eq!(set.len(), 1);
-        Ok(())
+        assert!(set.test_any()?.is_none(), "nothing has come for the other");
+        // Neither ends before that: its end would be something.
+        world.barrier()
     })
     .unwrap();
+}
+
+/// Adds a send of a new communicator and its receive to a set, which alone keeps the communicator; returns its name.
+fn add_pair_of_new_communicator(world: &World, set: &mut RequestSet) -> String {
+    let one = world.dup().unwrap();
+    set.add(one.isend(vec![1_u8], 0, 0).unwrap());
+    let message = one.mprobe(0, 0).unwrap();
+    set.add(message.irecv(vec![0_u8]).unwrap());
+    format!("{one:?}")
 }
 
 /// Though the set is never empty.
@@ -95,12 +105,7 @@ fn a_set_gives_up_a_communicator_with_the_last_request_of_it() {
     let mut names = std::collections::BTreeSet::new();
     let mut told = Vec::new();
     for round in 0..30 {
-        let one = world.dup().unwrap();
-        names.insert(format!("{one:?}"));
-        set.add(one.isend(vec![1_u8], 0, 0).unwrap());
-        let message = one.mprobe(0, 0).unwrap();
-        set.add(message.irecv(vec![0_u8]).unwrap());
-        drop(one);
+        names.insert(add_pair_of_new_communicator(&world, &mut set));
         match round % 3 {
             0 => assert_eq!(set.wait_some(&mut told).unwrap(), 2),
             1 => (0..2).for_each(|_| assert!(set.wait_any().unwrap().is_some())),
@@ -114,6 +119,24 @@ fn a_set_gives_up_a_communicator_with_the_last_request_of_it() {
 }
 
 #[test]
+fn a_set_that_reports_all_of_its_requests_gives_up_their_communicator() {
+    let _dog = watchdog("communicators of a set that reports all");
+    let world = World::alone().unwrap();
+    let mut set = world.request_set();
+    let mut names = std::collections::BTreeSet::new();
+    let mut told = Vec::new();
+    for round in 0..30 {
+        names.insert(add_pair_of_new_communicator(&world, &mut set));
+        match round % 3 {
+            0 => assert_eq!(set.wait_all().unwrap().len(), 2),
+            1 => assert_eq!(set.test_all().unwrap().map(|all| all.len()), Some(2)),
+            _ => assert_eq!(set.test_some(&mut told).unwrap(), 2),
+        }
+    }
+    assert_eq!(names.len(), 1, "{names:?}");
+}
+
+#[test]
 fn a_send_is_seen_through_though_what_came_for_it_was_too_long() {
     let _dog = watchdog("a send is seen through though what came for it was too long");
     World::threads(2, |world| {
@@ -122,13 +145,18 @@ fn a_send_is_seen_through_though_what_came_for_it_was_too_long() {
             let mut short = [0_u8; 10];
             let ended = world.sendrecv(&long, 1, 1, &mut short, 1, 2);
             assert!(matches!(ended, Err(Error::Truncated { .. })), "{ended:?}");
+            assert_eq!(world.profile().rendezvous, 1);
         } else {
+            // It is announced before anything comes for the receive.
+            world.probe(0, 1)?;
             world.send(&[8_u8; 20], 0, 2)?;
-            // It takes in all that the other sends before it asks for its message.
-            let end = Instant::now() + Duration::from_millis(50);
-            while Instant::now() < end {
-                world.progress()?;
-            }
+            // That has failed when the other answers this. If the other had withdrawn its own message, it would have
+            // said so before.
+            let withdrawn = world.scope(|s| {
+                s.isend(&long, 0, 3)?;
+                Err::<(), _>(Error::Cancelled)
+            });
+            assert!(matches!(withdrawn, Err(Error::Cancelled)));
             let mut into = vec![0_u8; 1 << 20];
             world.recv(&mut into, 0, 1)?;
             assert_eq!(into, long);
@@ -282,7 +310,9 @@ fn a_message_that_a_probe_has_shown_is_not_waited_for_when_it_is_withdrawn() {
             let given_up = world.scope(|s| {
                 s.isend(&large, 1, 2)?;
                 world.recv(&mut byte, 1, 3)?;
-                Err::<(), _>(Error::Elsewhere { process: 0 })
+                Err::<(), _>(Error::Elsewhere {
+                    process: Process(0),
+                })
             });
             assert!(given_up.is_err());
             return world.send(&byte, 1, 4);
@@ -301,6 +331,44 @@ fn a_message_that_a_probe_has_shown_is_not_waited_for_when_it_is_withdrawn() {
         Ok(())
     })
     .unwrap();
+}
+
+/// A wait for all is over when it returns: what completes later is reported.
+#[test]
+fn a_scope_that_was_waited_for_reports_what_begins_later() {
+    let _dog = watchdog("scope wait_all, then wait_any");
+    let world = World::alone().unwrap();
+    let mut x = [0_u8];
+    world
+        .scope(|s| {
+            s.wait_all()?;
+            s.irecv(&mut x, 0, 1)?;
+            world.send(&[1_u8], 0, 1)?;
+            assert!(s.wait_any()?.is_some());
+            s.wait_all()
+        })
+        .unwrap();
+    assert_eq!(x, [1]);
+}
+
+#[test]
+fn of_several_failures_in_a_scope_the_first_is_reported() {
+    let _dog = watchdog("first failure of a scope");
+    let world = World::alone().unwrap();
+    let (mut x, mut y) = ([0_u8], [0_u8]);
+    let failed = world.scope(|s| {
+        s.irecv(&mut x, 0, 1)?;
+        s.irecv(&mut y, 0, 2)?;
+        // The one that began last fails first.
+        for tag in [2, 1] {
+            world.send(&[7_u8; 2], 0, tag)?;
+        }
+        s.wait_all()
+    });
+    assert!(
+        matches!(failed, Err(Error::Truncated { tag: 2, .. })),
+        "{failed:?}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Barrier;
 
 use common::watchdog;
-use mq_comm::{Error, Gone, Options, SharedBuffer, Source, TagSelector, World};
+use mq_comm::{Error, Gone, Options, Process, SharedBuffer, Source, TagSelector, World};
 use mq_shm::ShmError;
 
 /// Below the eager limit, above it by a little, by much, and not a whole number of lines or pages.
@@ -211,7 +211,11 @@ fn a_process_leaves_with_its_last_buffer() {
             world.recv(&mut into, 0, 0).unwrap();
             assert!(into == content(2, 500_000));
             let gone = world.recv(&mut into, 0, 0);
-            let Err(Error::Gone { process: 0, how }) = gone else {
+            let Err(Error::Gone {
+                process: Process(0),
+                how,
+            }) = gone
+            else {
                 panic!("{gone:?}");
             };
             assert_eq!(how, Gone::Left);

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Mutex;
 
 use common::watchdog;
-use mq_comm::{Communicator, Error, Options, Source, World};
+use mq_comm::{Communicator, Error, Options, Process, Source, World};
 
 /// What a rank dies of.
 fn dies() -> Result<(), Error> {
@@ -173,7 +173,15 @@ fn the_last_survivor_waits_for_nobody() {
         // From itself, a message comes.
         rest.send(&[5_u8], 0, 3)?;
         assert_eq!(rest.recv(&mut [0_u8], Source::Any, 3)?.source(), 0);
-        let is_gone = |error| matches!(error, Error::Gone { process: 1, .. });
+        let is_gone = |error| {
+            matches!(
+                error,
+                Error::Gone {
+                    process: Process(1),
+                    ..
+                }
+            )
+        };
         assert!(rest.recv(&mut [0_u8], Source::Any, 3).is_err_and(is_gone));
         assert!(rest.probe(Source::Any, 3).is_err_and(is_gone));
         assert!(rest.mprobe(Source::Any, 3).is_err_and(is_gone));

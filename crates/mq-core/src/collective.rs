@@ -21,14 +21,14 @@ pub struct CollectiveCall {
 
 impl CollectiveCall {
     /// A call that moves `bytes` bytes per message.
-    pub const fn new(
-        context: ContextId,
+    pub fn new(
+        context: impl Into<ContextId>,
         operation: TrafficClass,
         bytes: usize,
         communicator_size: u32,
     ) -> Self {
         Self {
-            context,
+            context: context.into(),
             operation,
             size_class: Self::size_class(bytes),
             communicator_size,

@@ -39,10 +39,14 @@ pub struct MpiEnvelope {
 impl MpiEnvelope {
     /// A point-to-point message from rank `source` with tag `tag`.
     #[inline]
-    pub const fn new(context: u32, source: u32, tag: i32) -> Self {
+    pub fn new(
+        context: impl Into<ContextId>,
+        source: impl Into<Rank>,
+        tag: impl Into<Tag>,
+    ) -> Self {
         Self {
-            bits: pack(source, tag),
-            stream: Stream::new(context, TrafficClass::PointToPoint),
+            bits: pack(source.into().0, tag.into().0),
+            stream: Stream::new(context.into().0, TrafficClass::PointToPoint),
         }
     }
 
@@ -174,7 +178,11 @@ impl MpiPattern {
     /// A pattern with ignored tag bits has the class [`TrafficClass::Unknown`] if it can match
     /// negative tags, since those are collective traffic.
     #[inline]
-    pub fn new(context: u32, source: impl Into<Source>, tag: impl Into<TagSelector>) -> Self {
+    pub fn new(
+        context: impl Into<ContextId>,
+        source: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Self {
         let (source_bits, source_care) = match source.into() {
             Source::Any => (0, 0),
             Source::Rank(Rank(rank)) => (pack(rank, 0), SOURCE_BITS),
@@ -197,7 +205,7 @@ impl MpiPattern {
         Self {
             bits: source_bits | tag_bits,
             care: source_care | tag_care,
-            stream: Stream::new(context, class),
+            stream: Stream::new(context.into().0, class),
         }
     }
 

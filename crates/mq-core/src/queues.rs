@@ -283,6 +283,7 @@ pub trait MatchQueues: Sized {
     /// # Cost
     /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
     /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
+    #[must_use = "this is the message"]
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>>;
 
     /// Queues a receive without a search: the second half of [`post`](Self::post), for a caller
@@ -309,6 +310,7 @@ pub trait MatchQueues: Sized {
     /// # Cost
     /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
     /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
+    #[must_use = "`None` means that the receive has matched; otherwise this is the receive"]
     fn cancel(&mut self, handle: Handle) -> Option<Self::Receive>;
 
     /// Removes the entries that `select` chooses from both queues and hands each to `back`: posted
@@ -417,6 +419,7 @@ pub trait MatchQueues: Sized {
     /// # Cost
     /// One search of the unexpected queue, as for `find` and `probe`.
     #[inline(always)]
+    #[must_use = "this is the message"]
     fn extract(&mut self, pattern: &Self::Pattern) -> Option<TakenOf<Self>> {
         self.extract_metered(pattern, &mut Unmetered)
     }
@@ -427,6 +430,7 @@ pub trait MatchQueues: Sized {
     /// # Cost
     /// One search of the posted queue, as for `find_receive`.
     #[inline(always)]
+    #[must_use = "this is the receive"]
     fn deliver(&mut self, envelope: &EnvelopeOf<Self>) -> Option<(Self::Pattern, Self::Receive)> {
         self.deliver_metered(envelope, &mut Unmetered)
     }

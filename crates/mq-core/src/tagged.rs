@@ -32,10 +32,10 @@ pub struct TaggedEnvelope {
 
 impl TaggedEnvelope {
     /// A point-to-point message.
-    pub const fn new(context: u32, source: u32, tag: u64) -> Self {
+    pub fn new(context: impl Into<ContextId>, source: impl Into<Rank>, tag: u64) -> Self {
         Self {
-            context: ContextId(context),
-            source: Rank(source),
+            context: context.into(),
+            source: source.into(),
             tag,
             class: TrafficClass::PointToPoint,
         }
@@ -80,9 +80,14 @@ pub struct TaggedPattern {
 
 impl TaggedPattern {
     /// A receive whose class is unknown if any tag bit is ignored, else point-to-point.
-    pub fn new(context: u32, source: impl Into<Source>, wanted: u64, ignore: u64) -> Self {
+    pub fn new(
+        context: impl Into<ContextId>,
+        source: impl Into<Source>,
+        wanted: u64,
+        ignore: u64,
+    ) -> Self {
         Self {
-            context: ContextId(context),
+            context: context.into(),
             source: source.into(),
             wanted,
             ignore,

@@ -109,7 +109,7 @@ fn work(engine: &Engine, thread: u32, alive: &Arc<()>) {
             },
             _ => {
                 if let Some(handle) = posted.pop() {
-                    engine.cancel(handle);
+                    let _ = engine.cancel(handle);
                 }
                 continue;
             }

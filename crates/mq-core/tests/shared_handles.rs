@@ -79,7 +79,7 @@ fn another_contexts_handle_reaches_no_queue() {
 
 /// The same for a handle of an earlier life: in the present one, each operation would find something or change it.
 fn all_are_of_no_context(old: &SharedContext<Queues>) {
-    let unknown = Error::UnknownContext(ContextId(old.id()));
+    let unknown = Error::UnknownContext(old.id());
     for source in [Source::from(2), Source::Any] {
         let pattern = MpiPattern::new(old.id(), source, 6);
         let refused = old.post(pattern, 5).expect_err("of an earlier life");
@@ -97,7 +97,7 @@ fn all_are_of_no_context(old: &SharedContext<Queues>) {
     assert_eq!(purged, Err(unknown));
     let visited = old.visit(&mut |_| panic!("it is not shown"));
     assert_eq!(visited, Err(unknown));
-    let call = CollectiveCall::new(ContextId(old.id()), TrafficClass::Gather, 8, 8);
+    let call = CollectiveCall::new(old.id(), TrafficClass::Gather, 8, 8);
     assert_eq!(old.announce(&call), Err(unknown));
     assert_eq!(old.update(ContextOptions::new().size(4)), Err(unknown));
     assert_eq!(old.divide(), Err(unknown));

@@ -26,7 +26,7 @@ fn any(tag: impl Into<TagSelector>) -> MpiPattern {
     MpiPattern::new(CONTEXT, Source::Any, tag)
 }
 
-const fn from(source: u32, tag: i32) -> MpiEnvelope {
+fn from(source: u32, tag: i32) -> MpiEnvelope {
     MpiEnvelope::new(CONTEXT, source, tag)
 }
 

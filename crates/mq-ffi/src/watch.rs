@@ -329,7 +329,7 @@ impl Watch {
         match engine.queue_receive(pattern, index) {
             // Before anything is recorded about it.
             Ok(handle) if debt.grows_or_stays() => {
-                engine.cancel(handle);
+                let _ = engine.cancel(handle);
                 self.receives.remove(index);
                 Err(MQ_ERR_MEMORY)
             }
@@ -380,7 +380,7 @@ impl Watch {
         };
         match engine.queue_message(envelope, stored) {
             Ok(name) if debt.grows_or_stays() => {
-                engine.take(name);
+                let _ = engine.take(name);
                 self.messages.remove(index);
                 Err(MQ_ERR_MEMORY)
             }

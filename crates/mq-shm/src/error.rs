@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::ids::Process;
+
 /// Errors between processes of one machine.
 ///
 /// Full and empty queues are not errors but ordinary results.
@@ -48,7 +50,7 @@ pub enum ShmError {
     )]
     NoSuchProcess {
         /// The number.
-        process: u32,
+        process: Process,
         /// Processes of the segment.
         processes: u32,
     },
@@ -56,7 +58,7 @@ pub enum ShmError {
     #[error("process {process} of the segment {}", taken(*pid))]
     Taken {
         /// The number.
-        process: u32,
+        process: Process,
         /// The pid of its holder; 0 if its launcher has reported that it ended before joining, or if it is
         /// joining and that takes long.
         pid: u32,
@@ -113,11 +115,11 @@ pub enum ShmError {
         /// What was found.
         what: &'static str,
         /// Where it came from.
-        process: u32,
+        process: Process,
     },
     /// No memory for a part of the segment.
     #[error(
-        "no shared memory for {what} ({bytes} bytes): {source}; free some, or give the job a larger limit"
+        "no shared memory for {what} ({bytes} bytes): {reason}; free some, or give the job a larger limit"
     )]
     NoMemory {
         /// What the memory was for.
@@ -125,21 +127,21 @@ pub enum ShmError {
         /// How much.
         bytes: usize,
         /// The system's answer.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The system refused something.
-    #[error("{what}: {source}")]
+    #[error("{what}: {reason}")]
     System {
         /// What was tried.
         what: String,
         /// The system's answer.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The process at the other end has died or left.
     #[error("process {process} {how}")]
     Gone {
         /// Which process.
-        process: u32,
+        process: Process,
         /// How it ended.
         how: crate::liveness::Gone,
     },

@@ -129,7 +129,7 @@ impl Geometry {
             Ok(process)
         } else {
             Err(ShmError::NoSuchProcess {
-                process: process.0,
+                process,
                 processes: self.processes,
             })
         }

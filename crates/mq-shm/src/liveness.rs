@@ -112,7 +112,7 @@ pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmE
     let absent = State::Absent as u32;
     if !change(place, absent, State::Joining, Ordering::Relaxed) {
         return Err(ShmError::Taken {
-            process: process.0,
+            process,
             pid: holder(place, pid),
         });
     }
@@ -143,10 +143,7 @@ pub(crate) fn joined(place: &Place, process: Process) -> Result<(), ShmError> {
     if change(place, joining, State::Joined, Ordering::Release) {
         return Ok(());
     }
-    Err(ShmError::Taken {
-        process: process.0,
-        pid: 0,
-    })
+    Err(ShmError::Taken { process, pid: 0 })
 }
 
 /// Records that a process takes nothing more, unless that is already recorded.

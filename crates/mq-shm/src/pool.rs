@@ -128,7 +128,7 @@ impl Pool {
             if cell.owner(&geometry) != self.me || !is_out {
                 return Err(ShmError::Corrupt {
                     what: "a returned cell",
-                    process: self.me.0,
+                    process: self.me,
                 });
             }
             link = Link(memory.cell(cell).link.load(crate::sync::Ordering::Relaxed));
@@ -139,7 +139,7 @@ impl Pool {
         } else {
             Err(ShmError::Corrupt {
                 what: "the list of returned cells",
-                process: self.me.0,
+                process: self.me,
             })
         }
     }

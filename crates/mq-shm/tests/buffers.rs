@@ -221,6 +221,28 @@ fn what_is_kept_is_not_used_again() {
     assert_ne!(alice.expose(bytes_of(&mut other)).shared, there.shared);
 }
 
+/// The program may write there from then on, whoever still has an announcement of it.
+#[test]
+fn hidden_memory_is_read_by_nobody() {
+    let (mut alice, mut bob) = mapped(MIB, Options::default());
+    let mut block = filled(&mut alice, 1, 100_000);
+    let shared = alice.expose(bytes_of(&mut block));
+    let own = content(2, 100_000);
+    let there = alice.expose(&own);
+    is_copied(&mut bob, shared, &content(1, 100_000));
+    let mut into = vec![0; 100_000];
+    // The kernel may refuse it from the beginning.
+    let before = read(&mut bob, ALICE, there, &mut into).unwrap();
+    assert!(before != Copied::All || into == own);
+    alice.hide_memory();
+    for remote in [shared, there] {
+        into.fill(0);
+        let refused = read(&mut bob, ALICE, remote, &mut into).unwrap();
+        assert_eq!(refused, Copied::Refused(0));
+        assert!(into.iter().all(|&byte| byte == 0));
+    }
+}
+
 /// The owner dies after it has announced a message: that can be read until the reader has said that
 /// it is through.
 #[test]
@@ -248,7 +270,7 @@ fn a_message_outlives_its_owner_as_long_as_it_is_read() {
     let mut into = [0; 10];
     assert!(matches!(
         read(&mut bob, ALICE, there, &mut into),
-        Err(ShmError::Gone { process: 0, .. })
+        Err(ShmError::Gone { process: ALICE, .. })
     ));
     assert_eq!(bob.memory().committed().unwrap(), fresh);
     drop(block);

@@ -101,7 +101,13 @@ fn memory_that_can_not_be_read_is_an_answer() {
     let shorter = alice.expose(&bytes[..19]);
     into.fill(0);
     let error = read(&mut bob, Process(0), shorter, &mut into).unwrap_err();
-    assert!(matches!(error, ShmError::Corrupt { process: 0, .. }));
+    assert!(matches!(
+        error,
+        ShmError::Corrupt {
+            process: Process(0),
+            ..
+        }
+    ));
     assert_eq!(into, [0; 20]);
     let nowhere = Remote {
         address: 16,

@@ -335,24 +335,43 @@ fn a_full_pool_is_an_answer_and_loses_nothing() {
 
 #[test]
 fn a_policy_that_divides_the_cells_keeps_a_silent_peer_to_its_credits() {
-    const CREDITS: usize = 4;
-    for (policy, most) in [
-        (Policy::PerPeer, CREDITS),
-        (Policy::AdaptivePerPeer, CREDITS),
-        (Policy::AdaptiveShared, 30),
-        (Policy::Shared, 30),
-    ] {
-        let segment = Heap::new(Geometry::new(3).unwrap());
-        let [mut alice, _bob, mut carol] = [0, 1, 2].map(|number| {
-            let options = options(policy).with(|o| o.fastbox = false);
-            Endpoint::join(segment.clone(), Process(number), options).unwrap()
-        });
-        let mut to = |process| alice.try_send(Process(process), [0, !0], b"", 0).unwrap();
-        let sent = (0..64).take_while(|_| to(1) == Sent::Whole).count();
-        assert_eq!(sent, most, "{policy}");
-        // Others have their share all the same.
-        assert_eq!(to(2), Sent::Whole, "{policy}");
-        assert!(matches!(carol.poll(), Ok(Some(Arrival::Message(_)))));
+    for credits in [0_u32, 1, 7] {
+        let own_share = credits.max(1) as usize;
+        for (policy, most) in [
+            (Policy::PerPeer, own_share),
+            (Policy::AdaptivePerPeer, own_share),
+            (Policy::AdaptiveShared, 30),
+            (Policy::Shared, 30),
+        ] {
+            let segment = Heap::new(Geometry::new(3).unwrap());
+            let [mut alice, _bob, mut carol] = [0, 1, 2].map(|number| {
+                let options = options(policy).with(|o| {
+                    o.fastbox = false;
+                    o.tuning.credits = credits;
+                });
+                Endpoint::join(segment.clone(), Process(number), options).unwrap()
+            });
+            let mut to = |process| alice.try_send(Process(process), [0, !0], b"", 0).unwrap();
+            let sent = (0..64).take_while(|_| to(1) == Sent::Whole).count();
+            assert_eq!(sent, most, "{policy} with {credits}");
+            // Others have their share all the same.
+            assert_eq!(to(2), Sent::Whole, "{policy} with {credits}");
+            assert!(matches!(carol.poll(), Ok(Some(Arrival::Message(_)))));
+        }
+    }
+}
+
+#[test]
+fn a_pool_grows_by_one_cell_at_least() {
+    for policy in Policy::ALL {
+        let segment = Heap::new(Geometry::new(2).unwrap());
+        let options = options(policy).with(|o| o.tuning.grow = 0);
+        let mut alice = Endpoint::join(segment.clone(), Process(0), options).unwrap();
+        let mut bob = Endpoint::join(segment, Process(1), options).unwrap();
+        let sent = alice.try_send(Process(1), [0, !0], b"", 0).unwrap();
+        assert_eq!(sent, Sent::Whole, "{policy}");
+        assert_eq!(alice.counters().cells, 1, "{policy}");
+        assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
     }
 }
 

@@ -322,7 +322,10 @@ fn what_has_not_come_yet_is_passed_later() {
     assert!(alice.free_ring(there.ring()));
     let none = of_alice((RingId(4), 0), 0);
     let passed = bob.pass(ALICE, none, BYTES, 0);
-    assert!(matches!(passed, Err(ShmError::Corrupt { process: 0, .. })));
+    assert!(matches!(
+        passed,
+        Err(ShmError::Corrupt { process: ALICE, .. })
+    ));
 }
 
 /// The death of the other is reported, with what it had put into the ring still there.
@@ -373,7 +376,7 @@ fn nothing_is_put_into_a_ring_of_one_that_has_ended() {
     assert_eq!(bob.check_peers(), 1);
     let pushed = bob.push(back, &message(1, BYTES), 0);
     assert!(
-        matches!(pushed, Err(ShmError::Gone { process: 0, .. })),
+        matches!(pushed, Err(ShmError::Gone { process: ALICE, .. })),
         "{pushed:?}"
     );
 }
@@ -389,9 +392,15 @@ fn a_ring_that_there_is_not_is_refused() {
         assert!(bob.push(bad, &into, 0).is_err(), "{bad:?}");
     }
     let pushed = alice.push(of(ALICE, RingId(4)), &into, 0);
-    assert!(matches!(pushed, Err(ShmError::Corrupt { process: 0, .. })));
+    assert!(matches!(
+        pushed,
+        Err(ShmError::Corrupt { process: ALICE, .. })
+    ));
     let pulled = alice.pull(BOB, of(Process(2), RingId(0)), &mut into, 0);
-    assert!(matches!(pulled, Err(ShmError::Corrupt { process: 1, .. })));
+    assert!(matches!(
+        pulled,
+        Err(ShmError::Corrupt { process: BOB, .. })
+    ));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io;
 
-use mq_comm::{Error as CommError, World};
+use mq_comm::{Error as CommError, StartCause, World};
 use serde::Serialize;
 
 use crate::binding::{self, CoreList};
@@ -57,7 +57,10 @@ impl Places {
             && self.wanted
         {
             // If the system does not allow a binding that nobody requested, the scheduler decides.
-            return Err(CommError::Start(format!("--cores: {error}")));
+            return Err(CommError::Start {
+                cause: StartCause::Other,
+                message: format!("--cores: {error}"),
+            });
         }
         Cores::gathered(world, processes)
     }

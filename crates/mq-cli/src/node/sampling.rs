@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mq_comm::{Error, World};
+use mq_comm::{Error, StartCause, World};
 
 use crate::cli::NodeOptions;
 use crate::timing::median;
@@ -128,11 +128,14 @@ pub(super) fn check(received: &[u8], size: usize, message: usize) -> Result<(), 
         .position(|(is, was)| *is != was)
     {
         None if received.len() == size => Ok(()),
-        at => Err(Error::Start(format!(
-            "a message of {size} bytes arrived with {} bytes, wrong from byte {}",
-            received.len(),
-            at.unwrap_or(size)
-        ))),
+        at => Err(Error::Start {
+            cause: StartCause::Other,
+            message: format!(
+                "a message of {size} bytes arrived with {} bytes, wrong from byte {}",
+                received.len(),
+                at.unwrap_or(size)
+            ),
+        }),
     }
 }
 

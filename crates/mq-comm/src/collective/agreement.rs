@@ -95,7 +95,7 @@ impl<T: Transport> Communicator<T> {
     fn unless_ended<R>(&self, rank: u32, result: Result<R, Error>) -> Result<Option<R>, Error> {
         match result {
             Ok(result) => Ok(Some(result)),
-            Err(Error::Gone { process, .. }) if process == self.member(rank).0 => Ok(None),
+            Err(Error::Gone { process, .. }) if process == self.member(rank) => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -170,10 +170,7 @@ impl<T: Transport> Communicator<T> {
         let core = self.inner.core();
         let above = self.member(parent);
         match core.state.nobody_left(above, context, false) {
-            Some((process, how @ Gone::Died)) => Missing::ThisOne(Error::Gone {
-                process: process.0,
-                how,
-            }),
+            Some((process, how @ Gone::Died)) => Missing::ThisOne(Error::Gone { process, how }),
             _ => Missing::All(Error::Disagreement("broadcasts of different lengths")),
         }
     }

@@ -23,6 +23,9 @@ const STUCK: u32 = 2;
 /// It has found that the ranks do not make the same call: another operation, or another length.
 const AT_ODDS: u32 = 3;
 
+/// What the ranks are told that hear of an [`AT_ODDS`].
+pub(crate) const FOUND_ELSEWHERE: &str = "found at another rank; see the error reported there";
+
 /// What an operation goes on with: a success, or that a rank is gone. Any other failure ends it immediately.
 pub(super) fn unless_gone(result: Result<(), Error>) -> Result<Result<(), Error>, Error> {
     match result {
@@ -46,15 +49,15 @@ impl Notice {
                 Gone::Died => (*process, DIED),
             },
             Error::Elsewhere { process } => (*process, STUCK),
-            Error::Disagreement(_) => (me.0, AT_ODDS),
-            _ => (me.0, STUCK),
+            Error::Disagreement(_) => (me, AT_ODDS),
+            _ => (me, STUCK),
         };
         let mut notice = Self {
             bytes: [0; MOST],
             len: if bytes == BYTES { MOST } else { BYTES },
         };
         notice.bytes[..8].copy_from_slice(&MARK);
-        notice.bytes[8..12].copy_from_slice(&process.to_le_bytes());
+        notice.bytes[8..12].copy_from_slice(&process.0.to_le_bytes());
         notice.bytes[12..16].copy_from_slice(&how.to_le_bytes());
         notice
     }
@@ -70,12 +73,12 @@ pub(super) fn read(message: &[u8]) -> Option<Error> {
     let &[process, how, ..] = words else {
         return None;
     };
-    let process = u32::from_le_bytes(process);
+    let process = Process(u32::from_le_bytes(process));
     let gone = |how| Error::Gone { process, how };
     Some(match u32::from_le_bytes(how) {
         LEFT => gone(Gone::Left),
         DIED => gone(Gone::Died),
-        AT_ODDS => Error::Disagreement("found at another rank; see the error reported there"),
+        AT_ODDS => Error::Disagreement(FOUND_ELSEWHERE),
         _ => Error::Elsewhere { process },
     })
 }
@@ -88,18 +91,27 @@ mod tests {
     fn a_notice_says_who_is_gone_and_is_never_as_long_as_the_message() {
         for how in [Gone::Left, Gone::Died] {
             for bytes in 0..30 {
-                let notice = Notice::of(&Error::Gone { process: 7, how }, bytes, Process(1));
+                let process = Process(7);
+                let notice = Notice::of(&Error::Gone { process, how }, bytes, Process(1));
                 assert_ne!(notice.bytes().len(), bytes);
                 let said = read(notice.bytes()).unwrap().to_string();
-                assert_eq!(said, Error::Gone { process: 7, how }.to_string());
+                assert_eq!(said, Error::Gone { process, how }.to_string());
             }
         }
         // A rank that passes on another's notice leaves it as it is.
         let own = Notice::of(&Error::Cancelled, 0, Process(3));
         let heard = read(own.bytes()).unwrap();
-        assert!(matches!(heard, Error::Elsewhere { process: 3 }), "{heard}");
+        let is_of_3 = |error: &Error| {
+            matches!(
+                error,
+                Error::Elsewhere {
+                    process: Process(3)
+                }
+            )
+        };
+        assert!(is_of_3(&heard), "{heard}");
         let heard = read(Notice::of(&heard, 0, Process(1)).bytes());
-        assert!(matches!(heard, Some(Error::Elsewhere { process: 3 })));
+        assert!(heard.is_some_and(|error| is_of_3(&error)));
         let at_odds = Notice::of(&Error::Disagreement("x"), 0, Process(3));
         let heard = read(at_odds.bytes());
         assert!(matches!(heard, Some(Error::Disagreement(_))));

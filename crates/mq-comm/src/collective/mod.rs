@@ -29,6 +29,7 @@ use crate::transport::Transport;
 
 pub(crate) use agreement::Matter;
 pub(crate) use exchange::Answered;
+pub(crate) use failure::FOUND_ELSEWHERE;
 
 /// A collective operation: its class, and the tag by which Open MPI's tools would recognise it.
 #[derive(Debug, Clone, Copy)]

@@ -135,17 +135,17 @@ impl<T: Transport> Communicator<T> {
     /// not a member. `MPI_Group_translate_ranks`, MPI 4.1 §7.3.1.
     ///
     /// ```
-    /// use mq_comm::{Error, World};
+    /// use mq_comm::{Error, Process, World};
     ///
     /// let world = World::alone()?;
-    /// assert_eq!(world.rank_of(0), Some(0));
-    /// assert_eq!(world.rank_of(1), None);
+    /// assert_eq!(world.rank_of(Process(0)), Some(0));
+    /// assert_eq!(world.rank_of(Process(1)), None);
     /// # Ok::<(), Error>(())
     /// ```
     #[must_use]
-    pub fn rank_of(&self, process: u32) -> Option<u32> {
+    pub fn rank_of(&self, process: Process) -> Option<u32> {
         let mut ranks = (0..).zip(&*self.inner.group);
-        let found = ranks.find(|(_, member)| member.0 == process);
+        let found = ranks.find(|(_, member)| **member == process);
         found.map(|(rank, _)| rank)
     }
 
@@ -153,21 +153,20 @@ impl<T: Transport> Communicator<T> {
     /// [`rank_of`](Self::rank_of). `MPI_Group_translate_ranks`, MPI 4.1 §7.3.1.
     ///
     /// ```
-    /// use mq_comm::{Error, World};
+    /// use mq_comm::{Error, Process, World};
     ///
     /// World::threads(3, |world| {
     ///     // In reverse order.
     ///     let reverse = world.split(Some(0), -(world.rank() as i32))?.expect("a colour");
-    ///     assert_eq!(reverse.process_of(0), Some(2));
+    ///     assert_eq!(reverse.process_of(0), Some(Process(2)));
     ///     assert_eq!(reverse.process_of(3), None);
     ///     Ok(())
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
     #[must_use]
-    pub fn process_of(&self, rank: u32) -> Option<u32> {
-        let process = self.inner.group.get(rank as usize)?;
-        Some(process.0)
+    pub fn process_of(&self, rank: u32) -> Option<Process> {
+        self.inner.group.get(rank as usize).copied()
     }
 
     /// Sends, and returns once the elements may be changed. `MPI_Send`, MPI 4.1 §3.2.1.

@@ -26,6 +26,7 @@ use crate::transport::Transport;
 /// }
 /// # program(&World::alone().unwrap()).unwrap();
 /// ```
+#[non_exhaustive]
 pub struct Refused<B> {
     /// Why.
     pub error: Error,
@@ -59,6 +60,12 @@ impl<B> Refused<B> {
     #[must_use]
     pub fn into_error(self) -> Error {
         self.error
+    }
+
+    /// The error, and the buffer.
+    #[must_use]
+    pub fn into_parts(self) -> (Error, B) {
+        (self.error, self.buffer)
     }
 }
 
@@ -170,7 +177,6 @@ impl<T: Transport> Communicator<T> {
     }
 
     /// An empty set of requests to wait for together.
-    #[must_use]
     pub fn request_set(&self) -> RequestSet<T> {
         RequestSet::new(&self.inner)
     }

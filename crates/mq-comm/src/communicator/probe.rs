@@ -2,6 +2,7 @@
 
 use core::fmt;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use mq_core::Source;
 use mq_core::mpi::TagSelector;
@@ -71,14 +72,51 @@ impl<T: Transport> Communicator<T> {
         let mut core = self.inner.core();
         core.stand(process)?;
         loop {
-            if let Some(status) = core.peek(&pattern) {
+            if let Some(status) = core.look(&pattern)? {
                 return Ok(status);
             }
-            if let Some(status) = core.probe(&pattern)? {
-                return Ok(status);
-            }
-            if let Some(status) = core.watch_and_peek(&pattern) {
-                return Ok(status);
+            core.progress_for_probe(process, &pattern)?;
+        }
+    }
+
+    /// Waits for such a message like [`probe`](Self::probe), but not much longer than this: `None` if none has
+    /// come. For a server that has something else to look after, and is not to keep a core busy with
+    /// [`iprobe`](Self::iprobe).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use mq_comm::{Error, Source, World};
+    ///
+    /// let world = World::alone()?;
+    /// world.send(&[1_u16, 2, 3], 0, 5)?;
+    /// let moment = Duration::from_millis(1);
+    /// let found = world.probe_within(Source::Any, 5, moment)?.expect("it has come");
+    /// assert_eq!(found.count::<u16>()?, 3);
+    /// assert!(world.probe_within(Source::Any, 6, moment)?.is_none());
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`probe`](Self::probe).
+    ///
+    /// # Cost
+    /// As `probe`, and a look at the clock each time that nothing was found. The wait may take up to
+    /// [`Patience::sleep`](crate::Patience::sleep) longer than it should.
+    pub fn probe_within(
+        &self,
+        from: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+        longest: Duration,
+    ) -> Result<Option<Status>, Error> {
+        let (process, pattern) = self.incoming(from.into(), tag.into())?;
+        let mut core = self.inner.core();
+        core.stand(process)?;
+        let begun = Instant::now();
+        loop {
+            let found = core.look(&pattern)?;
+            if found.is_some() || begun.elapsed() >= longest {
+                return Ok(found);
             }
             core.progress_for_probe(process, &pattern)?;
         }

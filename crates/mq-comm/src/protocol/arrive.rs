@@ -31,7 +31,7 @@ enum Bytes {
 pub(super) fn corrupt(what: &'static str, from: Process) -> Error {
     Error::from(ShmError::Corrupt {
         what,
-        process: from.0,
+        process: from,
     })
 }
 

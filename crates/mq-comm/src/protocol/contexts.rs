@@ -245,8 +245,8 @@ impl State {
     }
 
     pub(super) fn create_contexts(&mut self, number: u32) {
-        let options = ContextOptions::new().size(self.contexts.processes);
         for context in [of_user(number), of_collectives(number)] {
+            let options = ContextOptions::new().size(self.contexts.processes);
             let created = self.engine.create_context(context, options);
             debug_assert_eq!(created, Ok(()));
         }

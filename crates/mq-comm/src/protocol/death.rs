@@ -422,3 +422,6 @@ impl State {
         member && how == Gone::Died
     }
 }
+
+#[cfg(test)]
+mod tests;

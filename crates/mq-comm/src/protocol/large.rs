@@ -261,10 +261,10 @@ impl<T: Transport> Core<T> {
                 Err(ShmError::NoMemory {
                     what,
                     bytes,
-                    source,
+                    reason,
                 }) => {
                     self.state.rings.asking.pop_front();
-                    let errno = source.raw_os_error().unwrap_or(0);
+                    let errno = reason.raw_os_error().unwrap_or(0);
                     let refused = NoRing { what, bytes, errno };
                     self.state.requests.complete(send, Outcome::NoRing(refused));
                     let none = RingGiven {

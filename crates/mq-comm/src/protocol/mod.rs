@@ -260,3 +260,6 @@ impl State {
         !self.clogged.is_empty() || self.rings.is_busy()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -281,13 +281,23 @@ impl<T: Transport> Core<T> {
         Ok(Some(message.status()))
     }
 
+    /// All looks of a waiting probe: at the next message where it lies, among the unexpected ones, and, while this
+    /// process is patient, at where the next one will lie.
+    #[inline(always)]
+    pub(crate) fn look(&mut self, pattern: &MpiPattern) -> Result<Option<Status>, Error> {
+        if let Some(status) = self.peek(pattern) {
+            return Ok(Some(status));
+        }
+        if let Some(status) = self.probe(pattern)? {
+            return Ok(Some(status));
+        }
+        Ok(self.watch_and_peek(pattern))
+    }
+
     /// Returns an error if a receive for which nothing has come is not to wait.
     pub(crate) fn none_from(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
         match self.state.nobody_left(from, pattern.context().0, false) {
-            Some((process, how)) => Err(Error::Gone {
-                process: process.0,
-                how,
-            }),
+            Some((process, how)) => Err(Error::Gone { process, how }),
             None => Ok(()),
         }
     }
@@ -354,10 +364,7 @@ impl<T: Transport> Core<T> {
             return Ok(());
         }
         match self.state.waits_in_vain(from, pattern.context().0) {
-            Some((process, how)) => Err(Error::Gone {
-                process: process.0,
-                how,
-            }),
+            Some((process, how)) => Err(Error::Gone { process, how }),
             None => self.rest(),
         }
     }

@@ -130,3 +130,12 @@ impl IntoIterator for Completions {
         self.0.into_iter()
     }
 }
+
+impl<'a> IntoIterator for &'a Completions {
+    type Item = &'a Completion;
+    type IntoIter = core::slice::Iter<'a, Completion>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}

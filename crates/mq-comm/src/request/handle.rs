@@ -20,12 +20,13 @@ pub struct RequestId(pub(crate) Name);
 
 /// A send or receive that has begun: `MPI_Request`, MPI 4.1 §3.7.
 ///
-/// `B` is what it was begun with and what it gives back when it is complete: a vector, a
-/// [`SharedBuffer`](crate::SharedBuffer), or what a [`Scope`](crate::Scope) was lent.
+/// `B` is what it was begun with and what it gives back when it is complete: a vector or a
+/// [`SharedBuffer`](crate::SharedBuffer). Requests with the memory of others are those of a
+/// [`Scope`](crate::Scope).
 ///
-/// **Dropping the handle** of a receive into a vector or a shared buffer cancels it, unless a message has
-/// matched. Everything else completes by itself: sends, requests of a scope (which reports their failures),
-/// and receives that have matched, whose message is lost. Nothing reports the failure of a dropped send.
+/// **Dropping the handle** of a receive cancels it, unless a message has matched, which is then lost. A send
+/// completes by itself, and nothing reports its failure: `drop(world.isend(..)?)` says that this is meant.
+#[must_use = "a receive whose handle is dropped is cancelled, and the failure of such a send is not reported"]
 pub struct Request<B: Content, T: Transport = Endpoint> {
     pub(crate) inner: Rc<Inner<T>>,
     pub(crate) name: Name,

@@ -30,11 +30,13 @@ mod completion;
 mod handle;
 mod lists;
 mod pool;
+mod scoped;
 mod sets;
 mod slot;
 
 pub use completion::{Completion, Completions};
 pub use handle::{Request, RequestId};
 pub(crate) use pool::{NONE, New, Requests};
+pub use scoped::ScopedRequest;
 pub use sets::RequestSet;
 pub(crate) use slot::{ANYONE, Name, NoRing, Outcome, Stage};

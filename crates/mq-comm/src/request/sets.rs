@@ -168,6 +168,7 @@ impl<T: Transport> Core<T> {
 /// ```
 ///
 /// Dropping a set does to its requests what dropping their handles would.
+#[must_use = "receives in it are cancelled when this is dropped"]
 pub struct RequestSet<T: Transport = Endpoint> {
     inner: Rc<Inner<T>>,
     set: u32,

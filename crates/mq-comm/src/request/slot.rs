@@ -178,10 +178,7 @@ impl Slot {
                 sent: self.total,
                 room: self.buffer.len() as u64,
             }),
-            Outcome::Gone(process, how) => Err(Error::Gone {
-                process: process.0,
-                how,
-            }),
+            Outcome::Gone(process, how) => Err(Error::Gone { process, how }),
             Outcome::Withdrawn => Err(Error::Withdrawn {
                 from: self.status().source(),
                 tag: self.status().tag(),
@@ -190,7 +187,7 @@ impl Slot {
             Outcome::NoRing(NoRing { what, bytes, errno }) => Err(ShmError::NoMemory {
                 what,
                 bytes,
-                source: io::Error::from_raw_os_error(errno),
+                reason: io::Error::from_raw_os_error(errno),
             }
             .into()),
         }

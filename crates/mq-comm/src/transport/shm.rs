@@ -200,6 +200,10 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         Endpoint::keep_buffers(self);
     }
 
+    fn hide_memory(&self) {
+        Endpoint::hide_memory(self);
+    }
+
     fn expose(&self, bytes: &[u8]) -> Remote {
         Endpoint::expose(self, bytes)
     }

@@ -1,11 +1,12 @@
 //! Which process of which world this is, from the environment that a launcher sets.
 
 use std::ffi::OsString;
-use std::fs;
 
+use mq_shm::ShmError;
 use mq_shm::layout::MAX_PROCESSES;
 
-use crate::error::Error;
+use super::launchers::{Here, Launcher, Variables, any_rank, known, unknown};
+use crate::error::{Error, StartCause};
 
 /// A process's place in a world, and where it meets the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,73 +26,17 @@ pub(super) enum Meeting {
     /// At a descriptor that all have inherited.
     Descriptor(u32),
     /// At a name that all know.
-    Name(String),
+    Name(String, Said),
 }
 
-/// The environment, by name.
-type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
-
-/// A launcher's environment.
-struct Launcher {
-    rank: &'static str,
-    size: &'static str,
-    /// How many of the processes are on this machine, or how many machines there are.
-    here: &'static [Here],
-    /// The possible names of its program on this machine.
-    programs: &'static [&'static str],
-    name: fn(&Variables<'_>) -> Option<String>,
+/// What a launcher says of processes that meet at a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Said {
+    /// The variable that says how many they are.
+    pub(super) size_in: &'static str,
+    /// Whether it says that all of them are on this machine.
+    pub(super) all_here: bool,
 }
-
-impl Launcher {
-    /// Whether it has started this process along with others. (A SLURM batch script has a rank, but is not a
-    /// step.)
-    fn has_set(&self, there: &dyn Fn(&str) -> bool) -> bool {
-        there(self.rank) && there(self.size)
-    }
-}
-
-enum Here {
-    /// A variable that must be the number of processes.
-    Processes(&'static str),
-    /// A variable that must be 1.
-    Machines(&'static str),
-}
-
-const OPEN_MPI: Launcher = Launcher {
-    rank: "OMPI_COMM_WORLD_RANK",
-    size: "OMPI_COMM_WORLD_SIZE",
-    here: &[Here::Processes("OMPI_COMM_WORLD_LOCAL_SIZE")],
-    programs: &["prted", "prterun", "orted", "mpirun", "mpiexec", "orterun"],
-    name: |variable| {
-        let job = variable("PMIX_NAMESPACE").or_else(|| variable("OMPI_MCA_ess_base_jobid"))?;
-        Some(format!("openmpi-{job}"))
-    },
-};
-const MPICH: Launcher = Launcher {
-    rank: "PMI_RANK",
-    size: "PMI_SIZE",
-    here: &[Here::Processes("MPI_LOCALNRANKS")],
-    programs: &["hydra_pmi_proxy"],
-    name: |_| starter(MPICH.programs).map(|starter| format!("mpich-{}", starter.name())),
-};
-const SLURM: Launcher = Launcher {
-    rank: "SLURM_PROCID",
-    size: "SLURM_STEP_NUM_TASKS",
-    here: &[Here::Machines("SLURM_STEP_NUM_NODES")],
-    programs: &["slurmstepd"],
-    name: |variable| {
-        let (job, step) = (variable("SLURM_JOB_ID")?, variable("SLURM_STEP_ID")?);
-        Some(format!("slurm-{job}-{step}"))
-    },
-};
-
-/// The rank variables of other launchers: `PMIx`, Flux, PALS and JSM.
-const OTHER_RANKS: [&str; 4] = [
-    "PMIX_RANK",
-    "FLUX_TASK_RANK",
-    "PALS_RANKID",
-    "JSM_NAMESPACE_RANK",
-];
 
 /// The longest name at which processes meet, in bytes.
 const NAME: usize = 80;
@@ -104,22 +49,17 @@ impl Start {
         launcher: &[],
     };
 
-    /// Looks for the variables of each launcher in turn. The program that was called last wins: `mq run`
-    /// under `mpirun` is `mq run`.
+    /// Looks for the variables of each launcher. The program that was called last wins: `mq run` under `mpirun` is
+    /// `mq run`, and `mpirun` under `mq run` is `mpirun`, where it is seen to be the nearer of them.
     pub(super) fn find(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, Error> {
         let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
-        if text("MQ_RANK").is_some() || text("MQ_SIZE").is_some() || text("MQ_SEGMENT").is_some() {
+        let there = |name: &str| variable(name).is_some();
+        let launcher = known(&there);
+        let is_of_mq = there("MQ_RANK") || there("MQ_SIZE") || there("MQ_SEGMENT");
+        if is_of_mq && !launcher.is_some_and(|launcher| launcher.is_nearer_than_mq(&text)) {
             return Self::of_mq(&text);
         }
-        let there = |name: &str| text(name).is_some();
-        let is_of = |launcher: &Launcher| launcher.has_set(&there);
-        // SLURM's own PMI also sets MPICH's variables.
-        let is_slurm = is_of(&SLURM) && above(MPICH.programs).is_none();
-        let launchers = match is_slurm {
-            true => [OPEN_MPI, SLURM, MPICH],
-            false => [OPEN_MPI, MPICH, SLURM],
-        };
-        match launchers.iter().find(|launcher| is_of(launcher)) {
+        match launcher {
             Some(launcher) => Self::of(launcher, &text),
             None => Ok(Self::ALONE),
         }
@@ -144,27 +84,24 @@ impl Start {
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Option<&'static str> {
         let there = |name: &str| variable(name).is_some();
-        let mut known = [&OPEN_MPI, &MPICH, &SLURM].into_iter();
-        let is_known = there("MQ_RANK") || known.any(|launcher| launcher.has_set(&there));
-        if self.size > 1 || is_known {
+        if self.size > 1 || there("MQ_RANK") {
             return None;
         }
-        OTHER_RANKS.into_iter().find(|name| there(name))
+        unknown(&there)
     }
 
     fn of_mq(text: &Variables<'_>) -> Result<Self, Error> {
         let (rank, size) = place("MQ_RANK", "MQ_SIZE", text)?;
         let segment = text("MQ_SEGMENT").ok_or_else(|| {
-            Error::Start(
-                "MQ_SEGMENT is missing: start the program with `mq run`, which sets it with MQ_RANK and MQ_SIZE"
-                    .into(),
+            refused(
+                "MQ_SEGMENT is missing: start the program with `mq run`, which sets it with MQ_RANK and MQ_SIZE",
             )
         })?;
         let number = segment
             .strip_prefix("fd:")
             .and_then(|number| number.parse().ok());
         let number = number.ok_or_else(|| {
-            Error::Start(format!(
+            refused(format!(
                 "MQ_SEGMENT={segment} is not `fd:` followed by a descriptor number: start the program with `mq run`"
             ))
         })?;
@@ -181,22 +118,26 @@ impl Start {
         if size == 1 {
             return Ok(Self::ALONE);
         }
+        let mut all_here = false;
         for here in launcher.here {
             let (name, wanted) = match here {
                 Here::Processes(name) => (name, size),
                 Here::Machines(name) => (name, 1),
             };
-            if let Some(value) = text(name)
-                && value.parse() != Ok(wanted)
-            {
-                return Err(Error::Start(format!(
+            let Some(value) = text(name) else {
+                continue;
+            };
+            if value.parse() != Ok(wanted) {
+                let message = format!(
                     "the processes are on several machines ({name} is {value}, not {wanted}), which this version \
                      cannot connect: start all {size} on one"
-                )));
+                );
+                return Err(Error::start(StartCause::SeveralMachines, message));
             }
+            all_here = true;
         }
         let name = (launcher.name)(text).ok_or_else(|| {
-            Error::Start(format!(
+            refused(format!(
                 "{} is set, but no variable that tells this job from another: start the program with `mq run`",
                 launcher.rank
             ))
@@ -205,10 +146,11 @@ impl Start {
         let name: String = name.chars().map(safe).collect();
         // The end of a long name is kept: it tells jobs of one machine apart.
         let name = &name[name.len().saturating_sub(NAME)..];
+        let size_in = launcher.size;
         Ok(Self {
             rank,
             size,
-            meeting: Meeting::Name(name.into()),
+            meeting: Meeting::Name(name.into(), Said { size_in, all_here }),
             launcher: launcher.programs,
         })
     }
@@ -217,23 +159,23 @@ impl Start {
 fn place(rank_in: &str, size_in: &str, text: &Variables<'_>) -> Result<(u32, u32), Error> {
     let number = |name: &str, what: &str| {
         let value = text(name).ok_or_else(|| {
-            Error::Start(format!(
+            refused(format!(
                 "{name} is missing: a launcher such as `mq run` sets {rank_in} and {size_in}"
             ))
         })?;
         value
             .parse::<u32>()
-            .map_err(|_| Error::Start(format!("{name}={value} is not a {what}")))
+            .map_err(|_| refused(format!("{name}={value} is not a {what}")))
     };
     let rank = number(rank_in, "rank (a number from 0)")?;
     let size = number(size_in, "number of processes")?;
     if size == 0 || size > MAX_PROCESSES {
-        return Err(Error::Start(format!(
+        return Err(refused(format!(
             "{size_in}={size}: a world has 1 to {MAX_PROCESSES} processes"
         )));
     }
     if rank >= size {
-        return Err(Error::Start(format!(
+        return Err(refused(format!(
             "{rank_in}={rank}, but {size_in}={size}: ranks are 0 to {}",
             size - 1
         )));
@@ -241,103 +183,75 @@ fn place(rank_in: &str, size_in: &str, text: &Variables<'_>) -> Result<(u32, u32
     Ok((rank, size))
 }
 
-/// The nearest ancestor process that runs one of these programs, or else the parent.
-pub(super) fn starter(programs: &[&str]) -> Option<Above> {
-    above(programs).or_else(parent)
-}
-
-fn parent() -> Option<Above> {
-    process(&process("self")?.parent.to_string())
-}
-
-/// The nearest ancestor process that runs one of these programs.
-fn above(programs: &[&str]) -> Option<Above> {
-    let mut above = parent()?;
-    // The chain of parents ends at 1 or 0.
-    while above.number > 1 {
-        // The kernel keeps 15 bytes of a program's name.
-        let is_it = |program: &&str| above.program == program[..program.len().min(15)];
-        if programs.iter().any(is_it) {
-            return Some(above);
+/// What to tell a process that has found its place in `MQ_RANK` and cannot have it: if another launcher has given it
+/// a rank too, all that launcher's processes have inherited one place.
+pub(super) fn told_of_both(error: Error, variable: impl Fn(&str) -> Option<OsString>) -> Error {
+    let is_taken =
+        matches!(&error, Error::Transport(why) if matches!(**why, ShmError::Taken { .. }));
+    match any_rank(&|name: &str| variable(name).is_some()) {
+        Some(rank) if is_taken => {
+            let message = format!(
+                "{error}; {rank} is set too: if MQ_RANK is that of an enclosing `mq run`, put `env -u MQ_RANK -u \
+                 MQ_SIZE -u MQ_SEGMENT` before the other launcher's command"
+            );
+            Error::start(StartCause::PlaceTaken, message)
         }
-        above = process(&above.parent.to_string())?;
-    }
-    None
-}
-
-/// An ancestor of this process.
-#[derive(Debug, Clone)]
-pub(super) struct Above {
-    pub(super) number: u32,
-    parent: u32,
-    started: u64,
-    program: String,
-}
-
-impl Above {
-    /// Number and start time, which no other process on this machine shares.
-    fn name(&self) -> String {
-        format!("{}-{}", self.number, self.started)
+        _ => error,
     }
 }
 
-fn process(number: &str) -> Option<Above> {
-    let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    // The second field is the program's name in parentheses, which may contain anything.
-    let (first, rest) = stat.rsplit_once(')')?;
-    let (number, program) = first.split_once(" (")?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    Some(Above {
-        number: number.parse().ok()?,
-        parent: fields.get(1)?.parse().ok()?,
-        started: fields.get(19)?.parse().ok()?,
-        program: program.to_owned(),
-    })
+fn refused(message: impl Into<String>) -> Error {
+    Error::start(StartCause::Variables, message)
 }
 
 #[cfg(test)]
 mod tests {
+    use mq_shm::Process;
+
+    use super::super::launchers::{FLUX, OPEN_MPI, SLURM};
     use super::*;
 
-    fn find(variables: &[(&str, &str)]) -> Result<Start, String> {
-        let variable = |name: &str| {
-            let found = variables.iter().find(|(known, _)| *known == name);
+    /// An environment of these variables.
+    fn with(variables: &[(&str, &str)]) -> impl Fn(&str) -> Option<OsString> + Copy {
+        move |name: &str| {
+            let found = variables.iter().find(|(given, _)| *given == name);
             found.map(|(_, value)| OsString::from(value))
-        };
-        Start::find(variable).map_err(|error| error.to_string())
+        }
     }
 
-    fn start(
-        launcher: &'static [&'static str],
-        rank: u32,
-        size: u32,
-        meeting: Meeting,
-    ) -> Result<Start, String> {
+    fn find(variables: &[(&str, &str)]) -> Result<Start, String> {
+        Start::find(with(variables)).map_err(|error| error.to_string())
+    }
+
+    /// A place of a launcher that says that all processes are on this machine.
+    fn at_a_name(launcher: &Launcher, rank: u32, size: u32, name: &str) -> Result<Start, String> {
+        let said = Said {
+            size_in: launcher.size,
+            all_here: true,
+        };
         Ok(Start {
             rank,
             size,
-            meeting,
-            launcher,
+            meeting: Meeting::Name(name.into(), said),
+            launcher: launcher.programs,
         })
     }
 
     #[test]
     fn who_is_alone_by_a_launcher_that_is_not_known_is_told_so_once() {
         let complaint = |variables: &[(&str, &str)]| {
-            let variable = |name: &str| {
-                let found = variables.iter().find(|(known, _)| *known == name);
-                found.map(|(_, value)| OsString::from(value))
-            };
+            let variable = with(variables);
             Start::find(variable).unwrap().complaint(variable)
         };
-        let said = complaint(&[("FLUX_TASK_RANK", "0"), ("FLUX_JOB_SIZE", "4")]).unwrap();
+        let pals = |rank| [("PALS_RANKID", rank), ("PMI_RANK", rank), ("PMI_SIZE", "4")];
+        let said = complaint(&pals("0")).unwrap();
         assert!(
-            said.starts_with("running as a single process although FLUX_TASK_RANK is set: "),
+            said.starts_with("running as a single process although PALS_RANKID is set: "),
             "{said}"
         );
+        assert_eq!(complaint(&pals("3")), None);
         let in_a_batch_script = [("SLURM_PROCID", "0"), ("PMIX_RANK", "0")];
         assert!(complaint(&in_a_batch_script).is_some());
-        assert_eq!(complaint(&[("FLUX_TASK_RANK", "3")]), None);
         assert_eq!(complaint(&[]), None);
         let one = [
             ("PMIX_RANK", "0"),
@@ -348,18 +262,21 @@ mod tests {
     }
 
     #[test]
-    fn slurm_is_known_by_its_step_though_it_sets_what_mpich_does() {
-        let pmi2 = [
-            ("PMI_RANK", "1"),
-            ("PMI_SIZE", "4"),
-            ("SLURM_PROCID", "1"),
-            ("SLURM_STEP_NUM_TASKS", "4"),
-            ("SLURM_STEP_NUM_NODES", "1"),
-            ("SLURM_JOB_ID", "88"),
-            ("SLURM_STEP_ID", "0"),
-        ];
-        let meeting = Meeting::Name("slurm-88-0".into());
-        assert_eq!(find(&pmi2), start(SLURM.programs, 1, 4, meeting));
+    fn flux_is_known_by_its_job_though_it_sets_what_mpich_does() {
+        let job = |nodes| {
+            find(&[
+                ("PMI_RANK", "1"),
+                ("PMI_SIZE", "4"),
+                ("PMI_FD", "21"),
+                ("FLUX_TASK_RANK", "1"),
+                ("FLUX_JOB_SIZE", "4"),
+                ("FLUX_JOB_NNODES", nodes),
+                ("FLUX_JOB_ID", "ƒuAsjAo"),
+            ])
+        };
+        assert_eq!(job("1"), at_a_name(&FLUX, 1, 4, "flux--uAsjAo"));
+        let error = job("2").unwrap_err();
+        assert!(error.contains("FLUX_JOB_NNODES is 2, not 1"), "{error}");
     }
 
     #[test]
@@ -369,18 +286,25 @@ mod tests {
             ("MQ_RANK", "1"),
             ("MQ_SIZE", "4"),
             ("MQ_SEGMENT", "fd:9"),
+            ("MQ_RUN", "1-2"),
             ("PMI_RANK", "0"),
             ("PMI_SIZE", "1"),
         ];
-        assert_eq!(find(&mq), start(&["mq"], 1, 4, Meeting::Descriptor(9)));
+        let of_mq = Start {
+            rank: 1,
+            size: 4,
+            meeting: Meeting::Descriptor(9),
+            launcher: &["mq"],
+        };
+        assert_eq!(find(&mq), Ok(of_mq));
         let openmpi = [
             ("OMPI_COMM_WORLD_RANK", "3"),
             ("OMPI_COMM_WORLD_SIZE", "4"),
             ("OMPI_COMM_WORLD_LOCAL_SIZE", "4"),
             ("PMIX_NAMESPACE", "prterun-a.b-77@1"),
         ];
-        let name = Meeting::Name("openmpi-prterun-a-b-77-1".into());
-        assert_eq!(find(&openmpi), start(OPEN_MPI.programs, 3, 4, name));
+        let name = "openmpi-prterun-a-b-77-1";
+        assert_eq!(find(&openmpi), at_a_name(&OPEN_MPI, 3, 4, name));
         let slurm = [
             ("SLURM_PROCID", "0"),
             ("SLURM_STEP_NUM_TASKS", "2"),
@@ -388,8 +312,7 @@ mod tests {
             ("SLURM_JOB_ID", "12"),
             ("SLURM_STEP_ID", "3"),
         ];
-        let name = Meeting::Name("slurm-12-3".into());
-        assert_eq!(find(&slurm), start(SLURM.programs, 0, 2, name));
+        assert_eq!(find(&slurm), at_a_name(&SLURM, 0, 2, "slurm-12-3"));
         let batch = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "2")];
         assert_eq!(find(&batch), Ok(Start::ALONE));
     }
@@ -398,21 +321,36 @@ mod tests {
     fn processes_of_one_parent_meet_at_one_name() {
         let mpich = [("PMI_RANK", "1"), ("PMI_SIZE", "2")];
         let first = find(&mpich).unwrap();
-        assert!(matches!(&first.meeting, Meeting::Name(name) if name.starts_with("mpich-")));
+        let Meeting::Name(name, said) = &first.meeting else {
+            panic!("{first:?}");
+        };
+        assert!(name.starts_with("mpich-"), "{name}");
+        assert!(!said.all_here, "nothing says so");
         assert_eq!(find(&mpich), Ok(first));
     }
 
     #[test]
-    fn a_launcher_is_looked_for_among_all_processes_above() {
-        let parent = process("self").unwrap().parent;
-        assert_eq!(starter(&["no such program"]).unwrap().number, parent);
-        let parent = process(&parent.to_string()).unwrap();
-        assert_eq!(starter(&[&parent.program]).unwrap().number, parent.number);
-        if parent.parent > 1 {
-            let above = process(&parent.parent.to_string()).unwrap();
-            let found = starter(&[&above.program]).unwrap();
-            assert_eq!(found.program, above.program);
-        }
+    fn who_finds_its_place_taken_is_told_of_another_launcher_s_rank() {
+        let taken = || {
+            let (process, pid) = (Process(0), 4711);
+            Error::from(ShmError::Taken { process, pid })
+        };
+        let told = |error: Error, variables: &[(&str, &str)]| {
+            told_of_both(error, with(variables)).to_string()
+        };
+        let of_mq = [("MQ_RANK", "0"), ("MQ_SIZE", "1")];
+        assert_eq!(told(taken(), &of_mq), taken().to_string());
+        let both = [
+            ("MQ_RANK", "0"),
+            ("OMPI_COMM_WORLD_RANK", "3"),
+            ("OMPI_COMM_WORLD_SIZE", "4"),
+        ];
+        let said = told(taken(), &both);
+        let begin = format!("{}; OMPI_COMM_WORLD_RANK is set too: ", taken());
+        assert!(said.starts_with(&begin), "{said}");
+        assert!(said.contains("-u MQ_SEGMENT"), "{said}");
+        let other = told(Error::Cancelled, &both);
+        assert_eq!(other, Error::Cancelled.to_string(), "another reason");
     }
 
     #[test]

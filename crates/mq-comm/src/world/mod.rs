@@ -1,6 +1,8 @@
 //! The world: all processes that were started together.
 
+mod ancestors;
 mod launch;
+mod launchers;
 mod meeting;
 mod threads;
 
@@ -13,7 +15,7 @@ use std::rc::Rc;
 use mq_shm::{Endpoint, Mapped, Process, ShmError};
 
 use crate::communicator::Communicator;
-use crate::error::Error;
+use crate::error::{Error, StartCause};
 use crate::options::{Ignored, Options};
 use crate::protocol::Core;
 use crate::say::say;
@@ -32,6 +34,7 @@ pub use threads::Seat;
 /// because the process goes on. A child that has a copy of the world (`fork`) may only drop the copy, or end:
 /// it is not a process of the world.
 #[derive(Debug)]
+#[must_use = "the world is left when this is dropped"]
 pub struct World<T: Transport = Endpoint> {
     all: Communicator<T>,
 }
@@ -45,7 +48,6 @@ impl<T: Transport> World<T> {
     /// Whatever else in this program is a process of the transport, on any thread, is so through a `World`.
     /// Worlds tell the truth about rings and memory; a world that another end has misinformed could write a
     /// buffer that a second one writes too.
-    #[must_use]
     #[allow(unsafe_code, reason = "the other ends are the caller's")]
     pub unsafe fn over(transport: T, options: &Options) -> Self {
         Self::of(transport, options)
@@ -139,10 +141,16 @@ impl World {
     /// | Open MPI's `mpirun` | `OMPI_COMM_WORLD_RANK`, `_SIZE` | a name made of `PMIX_NAMESPACE` or `OMPI_MCA_ess_base_jobid` |
     /// | MPICH's `mpirun` | `PMI_RANK`, `PMI_SIZE` | a name made of the process that started them |
     /// | `srun` | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | a name made of `SLURM_JOB_ID` and `SLURM_STEP_ID` |
-    /// | itself, or by anything else | it is alone, and says so if variables of `PMIx`, Flux, PALS or JSM are set | |
+    /// | `flux run` | `FLUX_TASK_RANK`, `FLUX_JOB_SIZE` | a name made of `FLUX_JOB_ID` |
+    /// | itself, or by anything else | it is alone, and says so if variables of `PMIx`, PALS or JSM are set | |
     ///
-    /// Whether all of them are on this machine is told by `OMPI_COMM_WORLD_LOCAL_SIZE`, `MPI_LOCALNRANKS` and
-    /// `SLURM_STEP_NUM_NODES`.
+    /// Whether all of them are on this machine is told by `OMPI_COMM_WORLD_LOCAL_SIZE`, `MPI_LOCALNRANKS`,
+    /// `SLURM_STEP_NUM_NODES` and `FLUX_JOB_NNODES`.
+    ///
+    /// `srun`, `flux run` and others set `PMI_RANK` and `PMI_SIZE` too: they are MPICH's where its `hydra_pmi_proxy` is
+    /// above this process, or no other launcher's rank is set. The variables of `mq run` come before all others, unless
+    /// another launcher's program is nearer above this process than `mq run`. A program that is to run alone where a
+    /// launcher's variables are inherited, as in an interactive shell of a job, is started with `mq run -n 1`.
     ///
     /// Processes that only have a name meet at a Unix socket in the abstract namespace, where the first to
     /// come hands its segment to the others: nothing is in a file system at any time. The socket is gone
@@ -160,12 +168,14 @@ impl World {
     /// process that is to meet the others at a name does not come in [time](Options::start_within);
     /// [`Error::Gone`] if a process ends before the last one has come; [`Error::Transport`] if the shared
     /// memory is not that of such a world, there is no memory for it, or, under `mq run`, a process has
-    /// already entered the world in this place.
+    /// already entered the world in this place (`Error::Start` if another launcher has given this process a rank
+    /// too).
     pub fn init() -> Result<Self, Error> {
         let (options, ignored) = Options::from_environment();
         Self::start(&options, &ignored).map_err(|error| match error {
             Error::Transport(error) if matches!(*error, ShmError::Buffers { .. }) => {
-                Error::Start(format!("MQ_SHARED_BUFFERS: {error}"))
+                let message = format!("MQ_SHARED_BUFFERS: {error}");
+                Error::start(StartCause::Variables, message)
             }
             error => error,
         })
@@ -277,7 +287,7 @@ impl World {
     fn enter(start: &Start, options: &Options) -> Result<Self, Error> {
         if options.single_copy
             && start.size > 1
-            && let Some(launcher) = launch::starter(start.launcher)
+            && let Some(launcher) = ancestors::starter(start.launcher)
         {
             mq_shm::permit_single_copy(launcher.number);
         }
@@ -290,18 +300,20 @@ impl World {
                 let memory = Mapped::open(reopen(*number, &what)?, &what)?;
                 let processes = mq_shm::segment::Memory::geometry(&memory).processes();
                 if processes != start.size {
-                    return Err(Error::Start(format!(
+                    let message = format!(
                         "{what} is for {processes} processes, but MQ_SIZE is {}: start all processes of a world \
                          together",
                         start.size
-                    )));
+                    );
+                    return Err(Error::start(StartCause::Segment, message));
                 }
                 join(memory)
+                    .map_err(|error| launch::told_of_both(error, |name| std::env::var_os(name)))
             }
-            Meeting::Name(name) => {
+            Meeting::Name(name, said) => {
                 let (memory, host) = Mapped::meet(name, geometry, options.start_within)?;
                 let world = join(memory)?;
-                meeting::meet(&world, host, options.start_within)?;
+                meeting::meet(&world, host, *said, options.start_within)?;
                 Ok(world)
             }
         }
@@ -329,11 +341,12 @@ fn reopen(number: u32, what: &str) -> Result<OwnedFd, Error> {
         .write(true)
         .open(format!("/proc/self/fd/{number}"))
         .map_err(|error| {
-            Error::Start(format!(
+            let message = format!(
                 "{what} is not a segment that this process has inherited ({error}): start it with `mq run`; if it was, \
                  something in between has closed the descriptor, as Python's subprocess does without \
                  `close_fds=False`"
-            ))
+            );
+            Error::start(StartCause::Segment, message)
         })?;
     Ok(file.into())
 }

@@ -5,12 +5,14 @@ use std::panic;
 use mq_shm::{Mapped, Process, ShmError};
 
 use super::World;
+use crate::collective::FOUND_ELSEWHERE;
 use crate::error::Error;
 use crate::options::Options;
 
 /// A place in a world of threads that nobody has taken yet. If it is dropped before it is taken, the others
 /// see a dead process.
 #[derive(Debug)]
+#[must_use = "the others see a dead process if this is dropped"]
 pub struct Seat {
     /// `None` once it is taken.
     memory: Option<Mapped>,
@@ -56,9 +58,9 @@ impl World {
             let file = segment
                 .file()
                 .try_clone_to_owned()
-                .map_err(|source| ShmError::System {
+                .map_err(|reason| ShmError::System {
                     what: "sharing a segment with a thread".into(),
-                    source,
+                    reason,
                 })?;
             Ok(Seat {
                 memory: Some(Mapped::open(file, "the segment of a world of threads")?),
@@ -118,7 +120,7 @@ impl World {
     /// each rank: returns how each ended, by rank.
     ///
     /// ```
-    /// use mq_comm::{Error, Options, World};
+    /// use mq_comm::{Error, Options, Process, World};
     ///
     /// type AnyError = Box<dyn std::error::Error + Send + Sync>;
     ///
@@ -131,7 +133,7 @@ impl World {
     ///     Ok(number[0])
     /// })?;
     /// let gone = ends[0].as_ref().unwrap_err().downcast_ref::<Error>();
-    /// assert!(matches!(gone, Some(Error::Gone { process: 1, .. })));
+    /// assert!(matches!(gone, Some(Error::Gone { process: Process(1), .. })));
     /// assert_eq!(ends[1].as_ref().unwrap_err().to_string(), "this rank fails");
     /// # Ok::<(), Error>(())
     /// ```
@@ -167,10 +169,12 @@ impl World {
 }
 
 /// How far an error is from the original failure: what a process was told about another is not a cause.
-const fn distance(error: &Error) -> u8 {
+fn distance(error: &Error) -> u8 {
     match error {
         Error::Gone { .. } => 2,
-        Error::Elsewhere { .. } | Error::Withdrawn { .. } => 1,
+        Error::Elsewhere { .. }
+        | Error::Withdrawn { .. }
+        | Error::Disagreement(FOUND_ELSEWHERE) => 1,
         _ => 0,
     }
 }

@@ -1,6 +1,6 @@
 //! Messages that went ahead and that nobody receives, or not yet.
 
-use mq_comm::Error;
+use mq_comm::{Error, Process};
 
 use super::common::watchdog;
 use super::{BYTES, by_rings, content, permit};
@@ -140,7 +140,13 @@ fn a_sender_that_leaves_leaves_them_whole() {
         }
         let ended = world.recv(&mut [0_u8], 0, 99);
         assert!(
-            matches!(ended, Err(Error::Gone { process: 0, .. })),
+            matches!(
+                ended,
+                Err(Error::Gone {
+                    process: Process(0),
+                    ..
+                })
+            ),
             "{ended:?}"
         );
         for number in 0..10 {

@@ -1,7 +1,8 @@
 //! A transport that can be made to refuse, or to stop halfway.
 #![allow(unsafe_code, reason = "another transport")]
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use mq_comm::transport::{Event, Transport};
@@ -21,6 +22,22 @@ pub(crate) struct Hindrance {
     /// No hindrance: how often the program has asked in vain, and how often in a row.
     pub(crate) asked: Cell<u32>,
     pub(crate) in_a_row: Cell<u32>,
+    /// Nor these: how often messages of a process, or of any, are wanted, and how many rings were lent.
+    wants: RefCell<BTreeMap<Option<Process>, i32>>,
+    pub(crate) lent: Cell<u32>,
+}
+
+impl Hindrance {
+    /// The processes of which messages are wanted, or any, and how often; less than 0 if more was taken back.
+    pub(crate) fn wanted(&self) -> Vec<(Option<Process>, i32)> {
+        let wants = self.wants.borrow();
+        let all = wants.iter().map(|(&process, &times)| (process, times));
+        all.filter(|&(_, times)| times != 0).collect()
+    }
+
+    fn count(&self, process: Option<Process>, more: i32) {
+        *self.wants.borrow_mut().entry(process).or_default() += more;
+    }
 }
 
 /// How many bytes those are.
@@ -57,7 +74,7 @@ unsafe impl Transport for Hindered {
             return Err(ShmError::NoMemory {
                 what: "message cells",
                 bytes: 1,
-                source: std::io::Error::from(std::io::ErrorKind::StorageFull),
+                reason: std::io::Error::from(std::io::ErrorKind::StorageFull),
             });
         }
         self.endpoint.try_send(to, header, message, done)
@@ -82,14 +99,21 @@ unsafe impl Transport for Hindered {
         self.endpoint.give_way(idle);
     }
     fn want(&mut self, process: Option<Process>) -> Result<(), ShmError> {
-        self.endpoint.want(process)
+        self.endpoint.want(process)?;
+        self.hindrance.count(process, 1);
+        Ok(())
     }
     fn unwant(&mut self, process: Option<Process>) {
         self.endpoint.unwant(process);
+        self.hindrance.count(process, -1);
     }
     fn check_peers(&mut self) -> Result<usize, ShmError> {
         Ok(self.endpoint.check_peers())
     }
+    fn hide_memory(&self) {
+        self.endpoint.hide_memory();
+    }
+
     fn expose(&self, bytes: &[u8]) -> Remote {
         self.endpoint.expose(bytes)
     }
@@ -108,6 +132,11 @@ unsafe impl Transport for Hindered {
     }
     fn take_ring_with_room(&mut self, to: Process, bytes: usize) -> Option<(RingId, u64)> {
         self.endpoint.take_ring_with_room(to, bytes)
+    }
+    fn lend_ring(&mut self, from: Process, bytes: usize) -> Option<(RingId, u64)> {
+        let ring = self.endpoint.lend_ring(from, bytes)?;
+        self.hindrance.lent.set(self.hindrance.lent.get() + 1);
+        Some(ring)
     }
     fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError> {
         if !self.hindrance.stalls.get() || message.len() <= BEFORE_STALL {

@@ -67,7 +67,7 @@ impl Drop for Watchdog {
 pub(crate) fn is_gone(result: &Result<impl Sized, Error>, process: u32, word: &str) -> bool {
     match result {
         Err(error @ Error::Gone { process: its, .. }) => {
-            *its == process && error.to_string().contains(word)
+            its.0 == process && error.to_string().contains(word)
         }
         _ => false,
     }

@@ -9,7 +9,7 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use common::{is_gone, watchdog};
-use mq_comm::{Error, Options, Source, World};
+use mq_comm::{Error, Options, Process, Source, World};
 
 #[test]
 fn a_rank_of_threads_that_returns_an_error_has_died() {
@@ -221,7 +221,13 @@ fn a_seat_that_nobody_takes_is_dead_to_the_others() {
     let waiting = std::thread::spawn(move || drop(empty));
     let heard = world.recv(&mut [0_u8], 1, 1);
     assert!(
-        matches!(heard, Err(Error::Gone { process: 1, .. })),
+        matches!(
+            heard,
+            Err(Error::Gone {
+                process: Process(1),
+                ..
+            })
+        ),
         "{heard:?}"
     );
     waiting.join().unwrap();

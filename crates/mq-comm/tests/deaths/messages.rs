@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use mq_comm::{Error, Options, Source, World};
+use mq_comm::{Error, Options, Process, Source, World};
 
 use super::common::{is_gone, watchdog};
 use super::with_a_death;
@@ -143,7 +143,13 @@ fn what_has_come_is_received_before_a_death_is_told() {
                 let world = first.take().unwrap();
                 let mut byte = [0_u8];
                 let gone = world.recv(&mut byte, 1, 0);
-                assert!(matches!(gone, Err(Error::Gone { process: 1, .. })));
+                assert!(matches!(
+                    gone,
+                    Err(Error::Gone {
+                        process: Process(1),
+                        ..
+                    })
+                ));
                 told.wait();
                 sent.wait();
                 let any = Source::Any;
@@ -201,7 +207,13 @@ fn a_death_that_is_found_with_a_message_loses_none() {
                 // So that the second death is looked for.
                 let waiting = world.irecv(vec![0_u8], 2, 99).unwrap();
                 let gone = world.recv(&mut byte, 1, 0);
-                assert!(matches!(gone, Err(Error::Gone { process: 1, .. })));
+                assert!(matches!(
+                    gone,
+                    Err(Error::Gone {
+                        process: Process(1),
+                        ..
+                    })
+                ));
                 for _ in 0..before {
                     assert!(world.iprobe(3, 98).unwrap().is_none());
                 }

@@ -1,6 +1,6 @@
 //! What each process of the world does until it is killed, or all have done it.
 
-use mq_comm::{Communicator, Error, World};
+use mq_comm::{Communicator, Error, Process, World};
 
 use super::common::watchdog_for;
 use super::communicators::{another, collectives, late, renew, survive};
@@ -56,7 +56,7 @@ pub(super) fn run(task: &str) -> ! {
             matches!(
                 heard,
                 Err(Error::Gone {
-                    process: VICTIM,
+                    process: Process(VICTIM),
                     ..
                 })
             ),
@@ -67,7 +67,7 @@ pub(super) fn run(task: &str) -> ! {
             matches!(
                 sent,
                 Err(Error::Gone {
-                    process: VICTIM,
+                    process: Process(VICTIM),
                     ..
                 })
             ),
@@ -93,7 +93,8 @@ pub(super) fn unless_gone<R>(world: &Communicator, result: Result<R, Error>) -> 
     match result {
         Ok(result) => Some(result),
         Err(Error::Gone {
-            process: VICTIM, ..
+            process: Process(VICTIM),
+            ..
         }) if world.rank() != VICTIM => None,
         Err(error) => panic!("rank {}: {error}", world.rank()),
     }

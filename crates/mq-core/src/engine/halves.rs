@@ -5,7 +5,7 @@ use super::ledger::Ledger;
 use crate::error::{Error, Refused};
 use crate::handle::{Handle, MessageHandle};
 use crate::meter::{Meter, Unmetered};
-use crate::queues::{DeliveredOf, EnvelopeOf, FoundOf, MatchQueues, TakenOf};
+use crate::queues::{DeliveredOf, EnvelopeOf, FoundOf, MatchQueues, ShownOf, TakenOf};
 
 /// Steps in halves, each as in [`MatchQueues`] after checking its arguments: for a library that must
 /// act between search and insertion.
@@ -87,6 +87,7 @@ impl<Q: MatchQueues> Engine<Q> {
 
     /// Takes out the message that [`find`](Self::find) named; `None` if it has already left the queue.
     #[inline]
+    #[must_use = "this is the message"]
     pub fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {
         let context = self.directory.get(message.context())?;
         let taken = self.objects[context.object()].queues.take(message);
@@ -117,6 +118,33 @@ impl<Q: MatchQueues> Engine<Q> {
     ) -> Result<Option<DeliveredOf<Q>>, Error> {
         let object = self.for_envelope(envelope)?;
         Ok(self.objects[object].queues.deliver_metered(envelope, meter))
+    }
+
+    /// Shows a posted receive and names it: see [`MatchQueues::find_receive`].
+    ///
+    /// # Errors
+    /// As [`deliver`](Self::deliver).
+    #[inline]
+    pub fn find_receive(
+        &mut self,
+        envelope: &EnvelopeOf<Q>,
+    ) -> Result<Option<ShownOf<'_, Q>>, Error> {
+        self.find_receive_metered(envelope, &mut Unmetered)
+    }
+
+    /// [`find_receive`](Self::find_receive), reporting the cost of its search.
+    ///
+    /// # Errors
+    /// As [`deliver`](Self::deliver).
+    #[inline]
+    pub fn find_receive_metered(
+        &mut self,
+        envelope: &EnvelopeOf<Q>,
+        meter: &mut impl Meter,
+    ) -> Result<Option<ShownOf<'_, Q>>, Error> {
+        let object = self.for_envelope(envelope)?;
+        let queues = &mut self.objects[object].queues;
+        Ok(queues.find_receive_metered(envelope, meter))
     }
 
     /// Queues a receive without a search: see [`MatchQueues::queue_receive`].

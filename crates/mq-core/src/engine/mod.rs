@@ -137,13 +137,20 @@ impl<Q: MatchQueues> Engine<Q> {
     ///
     /// # Errors
     /// [`Error::ContextExists`]; [`Error::NoRanks`] for a size of 0.
-    pub fn create_context(&mut self, context: u32, options: ContextOptions) -> Result<(), Error> {
-        let id = ContextId(context);
+    pub fn create_context(
+        &mut self,
+        context: impl Into<ContextId>,
+        options: ContextOptions,
+    ) -> Result<(), Error> {
+        let id = context.into();
         if self.directory.get(id).is_some() {
             return Err(Error::ContextExists(id));
         }
         let terms = Terms::new(id, &options)?;
-        let config = self.config_of(&options);
+        let mut config = self.config_of(&options);
+        if let Some(tuning) = options.tuning {
+            config.tuning = *tuning;
+        }
         let shares_object = Q::scope(&config) == Scope::Process;
         let object = if shares_object {
             self.shared_object(id, &config)
@@ -252,10 +259,10 @@ impl<Q: MatchQueues> Engine<Q> {
     /// [`Error::UnknownContext`].
     pub fn free_context(
         &mut self,
-        context: u32,
+        context: impl Into<ContextId>,
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) -> Result<(), Error> {
-        let id = ContextId(context);
+        let id = context.into();
         let found = *self.context(id)?;
         self.purge_object(found.object(), &mut |entry| context_of(entry) == id, back);
         self.directory.remove(id);
@@ -273,8 +280,8 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     /// What a context admits, for a caller that checks arguments itself; `None` for an unknown context.
-    pub fn limits(&self, context: u32) -> Option<Limits> {
-        let context = self.directory.get(ContextId(context))?;
+    pub fn limits(&self, context: impl Into<ContextId>) -> Option<Limits> {
+        let context = self.directory.get(context.into())?;
         Some(context.terms().limits())
     }
 
@@ -290,11 +297,11 @@ impl<Q: MatchQueues> Engine<Q> {
     #[inline]
     pub fn queues_for_receive(
         &mut self,
-        context: u32,
-        source: Source,
+        context: impl Into<ContextId>,
+        source: impl Into<Source>,
         any_tag: bool,
     ) -> Result<&mut Q, Error> {
-        let id = ContextId(context);
+        let (id, source) = (context.into(), source.into());
         let object = self.object_for_receive(id, source, any_tag)?;
         Ok(&mut self.objects[object].queues)
     }
@@ -307,9 +314,12 @@ impl<Q: MatchQueues> Engine<Q> {
     /// # Errors
     /// As for `arrive`, except that budgets are not checked.
     #[inline]
-    pub fn queues_for_message(&mut self, context: u32, source: u32) -> Result<&mut Q, Error> {
-        let id = ContextId(context);
-        let object = self.object_for_message(id, Rank(source))?;
+    pub fn queues_for_message(
+        &mut self,
+        context: impl Into<ContextId>,
+        source: impl Into<Rank>,
+    ) -> Result<&mut Q, Error> {
+        let object = self.object_for_message(context.into(), source.into())?;
         Ok(&mut self.objects[object].queues)
     }
 
@@ -318,8 +328,12 @@ impl<Q: MatchQueues> Engine<Q> {
     /// their messages. `None` is not an error: ask [`queues_for_message`](Self::queues_for_message) or
     /// [`queues_for_receive`](Self::queues_for_receive), which report any error.
     #[inline(always)]
-    pub fn own_queues(&mut self, context: u32, source: u32) -> Option<&mut Q> {
-        own_for_message(&mut self.objects, ContextId(context), Rank(source))
+    pub fn own_queues(
+        &mut self,
+        context: impl Into<ContextId>,
+        source: impl Into<Rank>,
+    ) -> Option<&mut Q> {
+        own_for_message(&mut self.objects, context.into(), source.into())
     }
 
     #[inline(always)]

@@ -263,6 +263,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// Takes a posted receive out by name; `None` if it has already left the queue: see
     /// [`MatchQueues::cancel`].
     #[inline]
+    #[must_use = "`None` means that the receive has matched; otherwise this is the receive"]
     pub fn cancel(&mut self, handle: Handle) -> Option<Q::Receive> {
         let context = self.directory.get(handle.context())?;
         self.objects[context.object()].queues.cancel(handle)
@@ -294,11 +295,11 @@ impl<Q: MatchQueues> Engine<Q> {
     /// [`Error::UnknownContext`].
     pub fn purge_context(
         &mut self,
-        context: u32,
+        context: impl Into<ContextId>,
         select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) -> Result<(), Error> {
-        let id = ContextId(context);
+        let id = context.into();
         let object = self.context(id)?.object();
         self.purge_object(
             object,
@@ -373,8 +374,8 @@ impl<Q: MatchQueues> Engine<Q> {
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
-    pub fn context_lengths(&self, context: u32) -> Result<(usize, usize), Error> {
-        let id = ContextId(context);
+    pub fn context_lengths(&self, context: impl Into<ContextId>) -> Result<(usize, usize), Error> {
+        let id = context.into();
         let found = self.context(id)?;
         let queues = &self.objects[found.object()].queues;
         let (mut posted, mut unexpected) = (queues.posted_len(), queues.unexpected_len());
@@ -398,8 +399,8 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     /// The queues that serve a context, and a number that contexts share if they share queues.
-    pub fn queues(&self, context: u32) -> Option<(usize, &Q)> {
-        let object = self.directory.get(ContextId(context))?.object();
+    pub fn queues(&self, context: impl Into<ContextId>) -> Option<(usize, &Q)> {
+        let object = self.directory.get(context.into())?.object();
         Some((object, &self.objects[object].queues))
     }
 

@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::budget::{Budget, HighWater, Used};
 use super::ledger::HighWaterCall;
+use super::terms::Limits;
 use crate::config::Tuning;
 use crate::structures::{Choice, Kind};
 
@@ -137,10 +138,11 @@ impl<M> Default for EngineOptions<M> {
 
 /// What a context is created with: its size, its promises (the info assertions of MPI 4.1 §7.4.4),
 /// and its structure.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ContextOptions {
     pub(crate) size: Option<u32>,
     pub(crate) kind: Option<Kind>,
+    pub(crate) tuning: Option<Box<Tuning>>,
     pub(crate) no_any_source: bool,
     pub(crate) no_any_tag: bool,
     pub(crate) allow_overtaking: bool,
@@ -167,6 +169,21 @@ impl ContextOptions {
         self
     }
 
+    /// The context's own parameters instead of the engine's. Contexts that share one object of a structure of
+    /// [process scope](crate::Scope) have the parameters of the first.
+    #[must_use]
+    pub fn tuning(mut self, tuning: Tuning) -> Self {
+        self.tuning = Some(Box::new(tuning));
+        self
+    }
+
+    /// The structure and the parameters that a user has chosen for the context: [`kind`](Self::kind) and
+    /// [`tuning`](Self::tuning) together.
+    #[must_use]
+    pub fn choice(self, choice: &Choice) -> Self {
+        self.kind(choice.kind()).tuning(choice.tuning().clone())
+    }
+
     /// `mpi_assert_no_any_source`: receives from any source are refused.
     #[must_use]
     pub fn no_any_source(mut self) -> Self {
@@ -187,5 +204,18 @@ impl ContextOptions {
     pub fn allow_overtaking(mut self) -> Self {
         self.allow_overtaking = true;
         self
+    }
+}
+
+/// The size and the promises that a context has, to [update](crate::Engine::update_context) it with others.
+impl From<Limits> for ContextOptions {
+    fn from(limits: Limits) -> Self {
+        Self {
+            size: limits.size(),
+            no_any_source: limits.no_any_source,
+            no_any_tag: limits.no_any_tag,
+            allow_overtaking: limits.allow_overtaking,
+            ..Self::new()
+        }
     }
 }

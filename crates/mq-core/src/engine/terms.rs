@@ -13,7 +13,7 @@ pub(crate) struct Terms {
     promises: Promises,
 }
 
-/// Promises that the engine enforces.
+/// Promises: those that the engine enforces, and whether messages may overtake each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Promises(u8);
 
@@ -21,15 +21,17 @@ impl Promises {
     pub(super) const NONE: Self = Self(0);
     const NO_ANY_SOURCE: u8 = 1;
     const NO_ANY_TAG: u8 = 2;
+    const ALLOW_OVERTAKING: u8 = 4;
 
-    const fn new(no_any_source: bool, no_any_tag: bool) -> Self {
-        let source = if no_any_source {
-            Self::NO_ANY_SOURCE
-        } else {
-            0
-        };
-        let tag = if no_any_tag { Self::NO_ANY_TAG } else { 0 };
-        Self(source | tag)
+    const fn new(options: &ContextOptions) -> Self {
+        const fn bit(holds: bool, bit: u8) -> u8 {
+            if holds { bit } else { 0 }
+        }
+        Self(
+            bit(options.no_any_source, Self::NO_ANY_SOURCE)
+                | bit(options.no_any_tag, Self::NO_ANY_TAG)
+                | bit(options.allow_overtaking, Self::ALLOW_OVERTAKING),
+        )
     }
 
     const fn no_any_source(self) -> bool {
@@ -66,7 +68,7 @@ impl Terms {
         };
         Ok(Self {
             last_rank,
-            promises: Promises::new(options.no_any_source, options.no_any_tag),
+            promises: Promises::new(options),
         })
     }
 
@@ -145,6 +147,7 @@ impl Terms {
             last_rank: self.last_rank,
             no_any_source: self.promises.no_any_source(),
             no_any_tag: self.promises.no_any_tag(),
+            allow_overtaking: self.promises.0 & Promises::ALLOW_OVERTAKING != 0,
         }
     }
 }
@@ -159,4 +162,13 @@ pub struct Limits {
     pub no_any_source: bool,
     /// Whether receives of any tag are refused.
     pub no_any_tag: bool,
+    /// Whether messages may overtake each other.
+    pub allow_overtaking: bool,
+}
+
+impl Limits {
+    /// The number of ranks that can send; `None` if it is unknown.
+    pub const fn size(&self) -> Option<u32> {
+        self.last_rank.checked_add(1)
+    }
 }

@@ -121,13 +121,13 @@ fn a_context_in_use_gets_the_terms_that_its_entries_keep() {
         };
         let _ = engine.arrive(MpiEnvelope::new(number, 3, -7), vec![]);
         let _ = engine.arrive(MpiEnvelope::new(other, 8, 7), vec![]);
-        let (id, four) = (ContextId(number), ContextOptions::new().size(4));
+        let (id, four) = (ContextId(number), || ContextOptions::new().size(4));
         for (options, error) in [
-            (four.no_any_source(), Error::AnySourceForbidden(id)),
-            (four.no_any_tag(), Error::AnyTagForbidden(id)),
-            (four.size(0), Error::NoRanks(id)),
+            (four().no_any_source(), Error::AnySourceForbidden(id)),
+            (four().no_any_tag(), Error::AnyTagForbidden(id)),
+            (four().size(0), Error::NoRanks(id)),
             (
-                four.size(3),
+                four().size(3),
                 Error::RankOutOfRange {
                     context: id,
                     rank: Rank(3),
@@ -139,15 +139,18 @@ fn a_context_in_use_gets_the_terms_that_its_entries_keep() {
             let limits = engine.limits(number).expect("it exists");
             assert_eq!((limits.last_rank, limits.no_any_source), (u32::MAX, false));
         }
-        let unknown = engine.update_context(other + 1, four);
+        let unknown = engine.update_context(other + 1, four());
         assert_eq!(unknown, Err(Error::UnknownContext(ContextId(other + 1))));
 
-        assert_eq!(engine.update_context(number, four), Ok(()));
+        assert_eq!(engine.update_context(number, four()), Ok(()));
         let refused = engine.arrive(MpiEnvelope::new(number, 4, 7), vec![]);
         let error = refused.expect_err("no such rank").error;
         assert!(matches!(error, Error::RankOutOfRange { .. }), "{error}");
         assert_eq!(engine.cancel(handle), Some(1));
-        assert_eq!(engine.update_context(number, four.no_any_source()), Ok(()));
+        assert_eq!(
+            engine.update_context(number, four().no_any_source()),
+            Ok(())
+        );
         let error = engine.post(any, 1).expect_err("promised away").error;
         assert_eq!(error, Error::AnySourceForbidden(id));
         let post = engine.post(MpiPattern::new(number, 3, -7), 1);
@@ -294,7 +297,7 @@ fn a_stale_handle_names_nothing_in_queues_that_its_context_moved_to() {
     engine
         .create_context(0, ContextOptions::new())
         .expect("fresh");
-    engine.create_context(1, shared).expect("fresh");
+    engine.create_context(1, shared.clone()).expect("fresh");
     let Ok(Post::Queued(old)) = engine.post(MpiPattern::new(0, 1, 1), "old") else {
         unreachable!("nothing to match");
     };

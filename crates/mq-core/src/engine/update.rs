@@ -7,9 +7,10 @@ use crate::pattern::Pattern;
 use crate::queues::{Entry, EntryOf, MatchQueues};
 
 impl<Q: MatchQueues> Engine<Q> {
-    /// Sets the size and promises of a context to those of `options`; a promise left out is withdrawn
-    /// (`MPI_Comm_set_info`, MPI 4.1 §7.4.4, or a communicator whose messages arrived before it). The
-    /// context keeps its structure. If the size changes, the structure redoes what it planned by the size as
+    /// Sets the size and promises of a context to those of `options` (`MPI_Comm_set_info`, MPI 4.1 §7.4.4, or a
+    /// communicator whose messages arrived before it). A promise left out is withdrawn, and a size left out is
+    /// unknown from then on: to change one of them, begin with those that the context has, from
+    /// [`limits`](Self::limits). The context keeps its structure and its parameters. If the size changes, the structure redoes what it planned by the size as
     /// soon as nothing of the context is queued. `pnp`, `col` and `col+pnp` always use the largest size they
     /// were given.
     ///
@@ -30,12 +31,23 @@ impl<Q: MatchQueues> Engine<Q> {
     /// let mut engine: Engine<Indexed<MpiPattern, u64, &str>> = Engine::new();
     /// engine.create_context(0, ContextOptions::new())?;
     /// engine.update_context(0, ContextOptions::new().size(4).no_any_source())?;
+    /// // One promise more.
+    /// let now = ContextOptions::from(engine.limits(0).expect("it exists"));
+    /// engine.update_context(0, now.no_any_tag())?;
     /// let refused = engine.post(MpiPattern::new(0, Source::Any, 5), 1).unwrap_err();
     /// assert_eq!(refused.error, Error::AnySourceForbidden(ContextId(0)));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn update_context(&mut self, context: u32, options: ContextOptions) -> Result<(), Error> {
-        let id = ContextId(context);
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "options are made for one call, as those that create"
+    )]
+    pub fn update_context(
+        &mut self,
+        context: impl Into<ContextId>,
+        options: ContextOptions,
+    ) -> Result<(), Error> {
+        let id = context.into();
         let found = *self.context(id)?;
         let terms = Terms::new(id, &options)?;
         let mut checked = Ok(());

@@ -147,10 +147,10 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// [`Error::ContextExists`]; [`Error::NoRanks`] for a size of 0.
     pub fn create_context(
         &self,
-        context: u32,
+        context: impl Into<ContextId>,
         options: ContextOptions,
     ) -> Result<SharedContext<Q>, Error> {
-        let id = ContextId(context);
+        let id = context.into();
         let registry = self.registry.lock();
         let found = self.directory.get(id).map(|found| Arc::clone(&found));
         let known = found.is_some();
@@ -158,14 +158,18 @@ impl<Q: MatchQueues> SharedEngine<Q> {
             let budget = self.budget.clone();
             Arc::new(Context::new(id, self.sharding, budget))
         });
+        let terms = Terms::new(id, &options);
         let config = Config {
             kind: options.kind.unwrap_or(self.kind),
             size: options.size,
             allow_overtaking: options.allow_overtaking,
             first_sequence: registry.retired,
-            tuning: self.tuning.clone(),
+            tuning: match options.tuning {
+                Some(tuning) => *tuning,
+                None => self.tuning.clone(),
+            },
         };
-        let life = context.begin(|| Terms::new(id, &options), config)?;
+        let life = context.begin(|| terms, config)?;
         if !known {
             self.directory.insert(id, Arc::clone(&context));
         }
@@ -187,10 +191,10 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// [`Error::UnknownContext`].
     pub fn free_context(
         &self,
-        context: u32,
+        context: impl Into<ContextId>,
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) -> Result<(), Error> {
-        let id = ContextId(context);
+        let id = context.into();
         let mut registry = self.registry.lock();
         let (removed, retired) = self.find(id)?.end()?;
         registry.retired = registry.retired.max(retired);
@@ -204,8 +208,8 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     ///
     /// # Cost
     /// Takes the lock of the undivided queues: keep the handle, and do not ask for it in every operation.
-    pub fn context(&self, context: u32) -> Option<SharedContext<Q>> {
-        let found = self.directory.get(ContextId(context))?;
+    pub fn context(&self, context: impl Into<ContextId>) -> Option<SharedContext<Q>> {
+        let found = self.directory.get(context.into())?;
         let life = found.whole().standing.life_now()?;
         Some(SharedContext::new(Arc::clone(&found), life))
     }
@@ -214,8 +218,8 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     ///
     /// # Cost
     /// Takes the lock of the undivided queues, which operations on a divided context otherwise avoid.
-    pub fn limits(&self, context: u32) -> Option<Limits> {
-        let found = self.directory.get(ContextId(context))?;
+    pub fn limits(&self, context: impl Into<ContextId>) -> Option<Limits> {
+        let found = self.directory.get(context.into())?;
         let standing = found.whole().standing;
         standing.life_now().map(|_| standing.terms.limits())
     }
@@ -320,6 +324,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     ///
     /// # Cost
     /// One lock; otherwise as [`MatchQueues::cancel`].
+    #[must_use = "`None` means that the receive has matched; otherwise this is the receive"]
     pub fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
         self.directory.get(handle.context())?.cancel(None, handle)
     }

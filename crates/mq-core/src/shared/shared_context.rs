@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::context::Context;
 use crate::collective::CollectiveCall;
+use crate::engine::Limits;
+use crate::envelope::ContextId;
 use crate::error::{Error, Refused};
 use crate::handle::Handle;
 use crate::queues::{
@@ -61,8 +63,8 @@ impl<Q: MatchQueues> SharedContext<Q> {
     }
 
     /// The context's number.
-    pub fn id(&self) -> u32 {
-        self.context.id.0
+    pub fn id(&self) -> ContextId {
+        self.context.id
     }
 
     /// Posts a receive: see [`SharedEngine::post`](super::SharedEngine::post).
@@ -133,6 +135,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
 
     /// Takes a posted receive out by name; `None` if it has already left the queue: see
     /// [`SharedEngine::cancel`](super::SharedEngine::cancel).
+    #[must_use = "`None` means that the receive has matched; otherwise this is the receive"]
     pub fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
         let own = handle.context() == self.context.id;
         own.then(|| self.context.cancel(Some(self.life), handle))
@@ -203,12 +206,32 @@ impl<Q: MatchQueues> SharedContext<Q> {
         Ok(self.lengths()?.1)
     }
 
-    fn lengths(&self) -> Result<(usize, usize), Error> {
+    /// Posted receives and unexpected messages at one moment.
+    ///
+    /// # Cost
+    /// Takes all locks of the context.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn lengths(&self) -> Result<(usize, usize), Error> {
         let all = self.context.lock_all();
         all.whole
             .standing
             .check_alive(self.context.id, Some(self.life))?;
         Ok((all.posted_len(), all.unexpected_len()))
+    }
+
+    /// What the context admits, for a caller that checks arguments itself.
+    ///
+    /// # Cost
+    /// Takes the lock of the undivided queues, which operations on a divided context otherwise avoid.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn limits(&self) -> Result<Limits, Error> {
+        let standing = self.context.whole().standing;
+        standing.check_alive(self.context.id, Some(self.life))?;
+        Ok(standing.terms.limits())
     }
 
     /// Divides the context into shards now, whatever [`Divide`](super::Divide) says: for a library that

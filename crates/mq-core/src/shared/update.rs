@@ -90,8 +90,16 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// assert_eq!(refused.error, Error::AnySourceForbidden(ContextId(0)));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn update_context(&self, context: u32, options: ContextOptions) -> Result<(), Error> {
-        self.find(ContextId(context))?.update(None, &options)
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "options are made for one call, as those that create"
+    )]
+    pub fn update_context(
+        &self,
+        context: impl Into<ContextId>,
+        options: ContextOptions,
+    ) -> Result<(), Error> {
+        self.find(context.into())?.update(None, &options)
     }
 }
 
@@ -100,6 +108,10 @@ impl<Q: MatchQueues> SharedContext<Q> {
     ///
     /// # Errors
     /// As for [`SharedEngine::update_context`](super::SharedEngine::update_context).
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "options are made for one call, as those that create"
+    )]
     pub fn update(&self, options: ContextOptions) -> Result<(), Error> {
         self.context.update(Some(self.life), &options)
     }

@@ -61,9 +61,9 @@ impl Window {
         bytes: usize,
         access: Access,
     ) -> Result<Self, ShmError> {
-        let failed = |source: io::Error| ShmError::System {
+        let failed = |reason: io::Error| ShmError::System {
             what: "mapping shared buffers".into(),
-            source,
+            reason,
         };
         // The file that has the descriptor's number now may be shorter, and reading beyond its end
         // is SIGBUS.

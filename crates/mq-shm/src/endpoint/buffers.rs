@@ -7,9 +7,10 @@ use crate::buffers::{Block, Region};
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::ids::Process;
-use crate::large::single_copy::Copied;
+use crate::large::single_copy::{self, Copied};
 use crate::segment::Memory;
 use crate::steps::{Step, step};
+use crate::sync::Ordering;
 
 /// The own region and those of others, as far as they are useful.
 #[derive(Debug, Default)]
@@ -88,6 +89,19 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
+    /// Refuses all further reads of what this process has [exposed](Self::expose), in its own memory and in its
+    /// shared buffers, which it [keeps](Self::keep_buffers): for a process that cannot wait until the others
+    /// have read it. A read that has begun may still see what is written there afterwards.
+    ///
+    /// # Cost
+    /// A sleep as long as a process is read without being asked whether it still is the same.
+    pub fn hide_memory(&self) {
+        self.keep_buffers();
+        self.shown.hide();
+        self.place.token.store(0, Ordering::Relaxed);
+        std::thread::sleep(single_copy::KNOWN_FOR);
+    }
+
     /// The part of [`read`](Self::read) for bytes in the region of `from`; at least as many as there is room
     /// for.
     pub(super) fn read_shared(
@@ -103,14 +117,15 @@ impl<M: Memory> Endpoint<M> {
         if !lies_there {
             return Err(ShmError::Corrupt {
                 what: "the place of a shared buffer",
-                process: from.0,
+                process: from,
             });
         }
         if let (true, Some(how)) = (self.peers[from.index()].struck_out, self.gone(from)) {
-            return Err(ShmError::Gone {
-                process: from.0,
-                how,
-            });
+            return Err(ShmError::Gone { process: from, how });
+        }
+        if self.memory.place(from).token.load(Ordering::Relaxed) == 0 {
+            // It has hidden them.
+            return Ok(Copied::Refused(0));
         }
         let view = self.buffers.view(from);
         if matches!(view, View::Unseen) {

@@ -26,6 +26,8 @@ const YIELDS: u32 = 64;
 /// that has been descheduled.
 const FIRST_NAP: Duration = Duration::from_micros(50);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
+/// Looks in a row, a nap after each, after which memory that cannot be read is taken for memory that is no more.
+const UNCLEAR: u32 = 20;
 /// Looks for an offer that is about to begin.
 const UNTIL_OPEN: u32 = 1000;
 
@@ -246,6 +248,7 @@ impl<M: Memory> Endpoint<M> {
         }
         let mut nap = FIRST_NAP;
         let mut looks = 0;
+        let mut unclear = 0;
         let mut is_over = false;
         loop {
             let mut help = self.place.claims.0.help(number);
@@ -258,7 +261,7 @@ impl<M: Memory> Endpoint<M> {
             } else if looks < SPINS + YIELDS {
                 std::thread::yield_now();
             } else {
-                is_over = self.is_over(from, sender, number);
+                is_over = self.is_over(from, sender, number, &mut unclear);
                 if !is_over {
                     std::thread::sleep(nap);
                     nap = (2 * nap).min(LONGEST_NAP);
@@ -270,17 +273,32 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// Whether a sender no longer helps: it says so in its own memory, which is authoritative if a stray write
-    /// has hit the segment, or that memory no longer exists. Its entry is asked about its end only if the
-    /// kernel does not permit reading its memory, as for a process that is ending.
-    pub(super) fn is_over(&mut self, from: Process, sender: Known, number: u32) -> bool {
+    /// has hit the segment, or that memory no longer exists: the kernel has said so often enough, one look after the
+    /// other, that it cannot have been short of memory. Its entry is asked about its end only if the kernel does
+    /// not permit reading its memory, as for a process that is ending.
+    pub(super) fn is_over(
+        &mut self,
+        from: Process,
+        sender: Known,
+        number: u32,
+        unclear: &mut u32,
+    ) -> bool {
         let peer = &mut self.peers[from.index()];
-        match sender.look(&mut peer.seen) {
+        let seen = sender.look(&mut peer.seen);
+        *unclear = match seen {
+            Err(Unseen::Unclear) => *unclear + 1,
+            _ => 0,
+        };
+        match seen {
             Ok(words) => {
                 // DONE (acquire): the kernel has read the word for this process.
                 fence(Ordering::Acquire);
                 !Shown::is_at(words, self.me.0, number)
             }
             Err(Unseen::Another) => true,
+            Err(Unseen::Unclear) => {
+                *unclear > UNCLEAR || self.watch.gone(from, &peer.place).is_some()
+            }
             Err(Unseen::Refused) => self.watch.gone(from, &peer.place).is_some(),
         }
     }

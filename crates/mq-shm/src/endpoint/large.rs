@@ -19,7 +19,7 @@ const AT_ONCE: usize = BUFFERS as usize * BUFFER_BYTES;
 fn no_ring(process: Process) -> ShmError {
     ShmError::Corrupt {
         what: "the number of a ring",
-        process: process.0,
+        process,
     }
 }
 
@@ -95,7 +95,7 @@ impl<M: Memory> Endpoint<M> {
                     Some(_) => "the place of a shared buffer",
                     None => "the length of a message to be read",
                 },
-                process: from.0,
+                process: from,
             });
         }
         Ok(())
@@ -126,7 +126,7 @@ impl<M: Memory> Endpoint<M> {
     ) -> Result<Option<(RingId, u64)>, ShmError> {
         self.geometry().check(to)?;
         if let Some(how) = self.gone(to) {
-            return Err(ShmError::Gone { process: to.0, how });
+            return Err(ShmError::Gone { process: to, how });
         }
         let Some(number) = self.rings.leading_to(to).or_else(|| self.rings.free()) else {
             return Ok(None);
@@ -269,7 +269,7 @@ impl<M: Memory> Endpoint<M> {
             // For a ring that was taken back from a process that has ended, it is known where it led.
             return match state.with.or(state.before) {
                 Some(to) => match self.gone(to) {
-                    Some(how) => Err(ShmError::Gone { process: to.0, how }),
+                    Some(how) => Err(ShmError::Gone { process: to, how }),
                     None => Ok(state.with),
                 },
                 None => Ok(None),
@@ -282,7 +282,7 @@ impl<M: Memory> Endpoint<M> {
         match self.gone(owner) {
             // What it owned may be given back.
             Some(how) => Err(ShmError::Gone {
-                process: owner.0,
+                process: owner,
                 how,
             }),
             None => Ok(Some(owner)),
@@ -320,10 +320,9 @@ impl<M: Memory> Endpoint<M> {
             return Err(no_ring(from));
         }
         match self.gone(from) {
-            Some(how) if self.peers[from.index()].struck_out => Err(ShmError::Gone {
-                process: from.0,
-                how,
-            }),
+            Some(how) if self.peers[from.index()].struck_out => {
+                Err(ShmError::Gone { process: from, how })
+            }
             _ => Ok(()),
         }
     }

@@ -269,7 +269,7 @@ impl<M: Memory> Endpoint<M> {
         let from = cell.owner(self.memory.geometry());
         let corrupt = |what| ShmError::Corrupt {
             what,
-            process: from.0,
+            process: from,
         };
         // SAFETY: the cell was in this process's queue, so its sender does not touch it; read once, so that
         // what is checked is what is used.
@@ -310,7 +310,7 @@ impl<M: Memory> Endpoint<M> {
             if self.shadow.len() >= geometry.all_cells() as usize {
                 return Err(ShmError::Corrupt {
                     what: "the queue",
-                    process: self.me.0,
+                    process: self.me,
                 });
             }
             self.shadow.push(cell);
@@ -322,7 +322,7 @@ impl<M: Memory> Endpoint<M> {
         } else {
             Err(ShmError::Corrupt {
                 what: "the queue",
-                process: self.me.0,
+                process: self.me,
             })
         }
     }

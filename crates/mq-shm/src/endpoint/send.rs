@@ -122,7 +122,7 @@ impl<M: Memory> Endpoint<M> {
             return Ok(Sent::Whole);
         }
         if let Some(how) = peer.gone {
-            return Err(ShmError::Gone { process: to.0, how });
+            return Err(ShmError::Gone { process: to, how });
         }
         if message.len() <= CELL_PAYLOAD
             && done == 0

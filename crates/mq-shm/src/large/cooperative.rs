@@ -49,11 +49,18 @@ pub(crate) struct Offer {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Shown {
-    /// A random word.
-    token: u64,
+    /// A random word; 0 when nothing is to be read here any more.
+    token: AtomicU64,
     /// The process it helps, and with which offer; 0 if none.
     helping: AtomicU64,
     offer: [AtomicU64; 4],
+}
+
+/// The memory may be the program's again while others still know where the word was.
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.hide();
+    }
 }
 
 /// Words of [`Shown`] after the first.
@@ -62,14 +69,19 @@ pub(crate) const SHOWN: usize = 5;
 impl Shown {
     pub(crate) fn new(token: u64) -> Self {
         Self {
-            token,
+            token: AtomicU64::new(token),
             helping: AtomicU64::new(0),
             offer: core::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
 
-    pub(crate) const fn token(&self) -> u64 {
-        self.token
+    pub(crate) fn token(&self) -> u64 {
+        self.token.load(Ordering::Relaxed)
+    }
+
+    /// From now on a read that begins is refused: the reader compares the word.
+    pub(crate) fn hide(&self) {
+        self.token.store(0, Ordering::Relaxed);
     }
 
     /// Shows an offer, before its sender is told of it.

@@ -39,9 +39,11 @@ pub enum Copied {
 pub(crate) enum Unseen {
     /// The kernel does not permit it, or has no such process, or the process is ending.
     Refused,
-    /// The memory is another: the process that had the word has ended, runs another program, or has given up
-    /// its place.
+    /// The word is another: the process that had it has ended, runs another program, or hides its memory.
     Another,
+    /// There is no memory at that address, because the process runs another program or has ended, or the
+    /// kernel could not get at it just now, for instance for want of memory to swap it in.
+    Unclear,
 }
 
 /// A process that was identified by its word at most this long ago still has its number: the kernel assigns
@@ -49,7 +51,7 @@ pub(crate) enum Unseen {
 /// thousands (`kernel.pid_max`). It assigns a chosen number only to privileged processes that ask for it, as
 /// CRIU does. One case goes unnoticed: a process that replaces its program (`execve`) within this time, with
 /// a message announced and not completed. The new program's bytes are then read.
-const KNOWN_FOR: Duration = Duration::from_micros(200);
+pub(crate) const KNOWN_FOR: Duration = Duration::from_micros(200);
 /// Reads without the word begin before that, and are no longer than this many bytes: one that does not finish
 /// in time is wasted, and for a long one the word makes no difference.
 const WITHOUT_WORD_FOR: Duration = Duration::from_micros(100);
@@ -144,7 +146,10 @@ impl Known {
                 *seen = Some((self, now));
                 Ok(words.map(u64::from_ne_bytes))
             }
-            Ok(_) | Err(nix::errno::Errno::EFAULT) => Err(Unseen::Another),
+            Ok(read) if read >= word.len() && u64::from_ne_bytes(word) != self.token => {
+                Err(Unseen::Another)
+            }
+            Ok(_) | Err(nix::errno::Errno::EFAULT) => Err(Unseen::Unclear),
             Err(_) => Err(Unseen::Refused),
         }
     }
@@ -267,7 +272,7 @@ mod tests {
         assert_eq!(seen.map(|(whom, _)| whom), Some(me));
         for (unseen, whom) in [
             (Unseen::Another, Known { token: 1, ..me }),
-            (Unseen::Another, Known { token_at: 8, ..me }),
+            (Unseen::Unclear, Known { token_at: 8, ..me }),
             (Unseen::Refused, Known { token: 0, ..me }),
             (Unseen::Refused, Known { pid: 0, ..me }),
             // The kernel's highest number is lower.

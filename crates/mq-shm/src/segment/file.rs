@@ -66,15 +66,15 @@ impl File {
         bytes: u64,
         what: &'static str,
     ) -> Result<(), ShmError> {
-        let refused = |source| ShmError::NoMemory {
+        let refused = |reason| ShmError::NoMemory {
             what,
             bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
-            source,
+            reason,
         };
         // This is not a lack of memory, which may be temporary.
-        self.check().map_err(|source| ShmError::System {
+        self.check().map_err(|reason| ShmError::System {
             what: format!("getting shared memory for {what}"),
-            source,
+            reason,
         })?;
         let mut done = 0;
         while done < bytes {

@@ -176,7 +176,7 @@ impl Memory for Arc<Heap> {
         Err(ShmError::NoMemory {
             what: part.name(),
             bytes,
-            source: std::io::ErrorKind::StorageFull.into(),
+            reason: std::io::ErrorKind::StorageFull.into(),
         })
     }
 

@@ -113,7 +113,7 @@ impl Mapped {
         .map_err(system(&format!("mapping {what}")))?;
         let base = NonNull::new(base.cast()).ok_or_else(|| ShmError::System {
             what: format!("mapping {what}"),
-            source: io::ErrorKind::AddrNotAvailable.into(),
+            reason: io::ErrorKind::AddrNotAvailable.into(),
         })?;
         Ok(Self {
             geometry,
@@ -148,8 +148,8 @@ impl Mapped {
             }
             match Self::wait_for(name, mode, Duration::from_secs(10)) {
                 // Another job has removed the name meanwhile.
-                Err(ShmError::System { source, .. })
-                    if source.kind() == io::ErrorKind::NotFound => {}
+                Err(ShmError::System { reason, .. })
+                    if reason.kind() == io::ErrorKind::NotFound => {}
                 opened => return opened?.of_geometry(&geometry, name),
             }
         }
@@ -202,7 +202,7 @@ impl Mapped {
                     let _ = seen.map(|seen| Self::forget_of(name, seen.as_fd()));
                     return Err(ShmError::System {
                         what: format!("waiting for the maker of {name} in /dev/shm"),
-                        source: io::Error::new(
+                        reason: io::Error::new(
                             io::ErrorKind::TimedOut,
                             "it did not finish; the name has been removed: start all processes again",
                         ),
@@ -291,9 +291,9 @@ impl Mapped {
     /// [`ShmError::System`] if the system does not say.
     pub fn committed(&self) -> Result<u64, ShmError> {
         let looking = "looking at the segment";
-        self.file.check().map_err(|source| ShmError::System {
+        self.file.check().map_err(|reason| ShmError::System {
             what: looking.into(),
-            source,
+            reason,
         })?;
         let status = fstat(&self.file).map_err(system(looking))?;
         Ok(status.st_blocks as u64 * 512)
@@ -335,9 +335,9 @@ impl Drop for Mapped {
 
 /// The file behind a descriptor.
 fn known(file: OwnedFd, what: &str) -> Result<File, ShmError> {
-    File::new(file).map_err(|source| ShmError::System {
+    File::new(file).map_err(|reason| ShmError::System {
         what: format!("looking at {what}"),
-        source,
+        reason,
     })
 }
 
@@ -348,7 +348,7 @@ fn check_limit(length: u64) -> Result<(), ShmError> {
         Some(limit) if limit < length => Err(ShmError::NoMemory {
             what: "a segment",
             bytes: length as usize,
-            source: io::Error::other(format!(
+            reason: io::Error::other(format!(
                 "files are limited to {limit} bytes here (`ulimit -f`)"
             )),
         }),
@@ -360,7 +360,7 @@ fn system(what: &str) -> impl FnOnce(rustix::io::Errno) -> ShmError {
     let what = what.to_owned();
     move |error| ShmError::System {
         what,
-        source: error.into(),
+        reason: error.into(),
     }
 }
 
@@ -375,7 +375,7 @@ fn check_owner(file: &OwnedFd, name: &str) -> Result<(), ShmError> {
     }
     Err(ShmError::System {
         what: format!("opening {name} in /dev/shm"),
-        source: io::Error::other(format!("it belongs to user {owner}, this is user {me}")),
+        reason: io::Error::other(format!("it belongs to user {owner}, this is user {me}")),
     })
 }
 

@@ -230,5 +230,5 @@ fn address(name: &str) -> Vec<u8> {
 
 fn meeting(name: &str) -> impl FnOnce(io::Error) -> ShmError {
     let what = format!("meeting the other processes at {name}");
-    move |source| ShmError::System { what, source }
+    move |reason| ShmError::System { what, reason }
 }

@@ -1,0 +1,117 @@
+//! The processes above this one, as `/proc` shows them.
+
+use core::iter::successors;
+use std::fs;
+
+/// A process above this one.
+#[derive(Debug, Clone)]
+pub(super) struct Above {
+    pub(super) number: u32,
+    parent: u32,
+    started: u64,
+    program: String,
+}
+
+impl Above {
+    /// Number and start time, which no other process on this machine shares.
+    pub(super) fn name(&self) -> String {
+        format!("{}-{}", self.number, self.started)
+    }
+
+    fn runs_one_of(&self, programs: &[&str]) -> bool {
+        // The kernel keeps 15 bytes of a program's name.
+        let is_it = |program: &&str| self.program == program[..program.len().min(15)];
+        programs.iter().any(is_it)
+    }
+}
+
+/// The nearest ancestor process that runs one of these programs, or else the parent.
+pub(super) fn starter(programs: &[&str]) -> Option<Above> {
+    above(programs).or_else(parent)
+}
+
+/// The nearest ancestor process that runs one of these programs.
+pub(super) fn above(programs: &[&str]) -> Option<Above> {
+    ancestors().find(|above| above.runs_one_of(programs))
+}
+
+/// Whether an ancestor process that runs one of these programs is nearer than the `mq run` with this number, which
+/// may be no ancestor at all.
+pub(super) fn is_nearer(programs: &[&str], mq: u32) -> bool {
+    is_met_first(ancestors(), programs, mq)
+}
+
+fn is_met_first(ancestors: impl Iterator<Item = Above>, programs: &[&str], mq: u32) -> bool {
+    // Its own PID namespace may give it another number than `/proc` does.
+    let is_mq = |above: &Above| above.number == mq || above.program == "mq";
+    ancestors
+        .take_while(|above| !is_mq(above))
+        .any(|above| above.runs_one_of(programs))
+}
+
+/// The nearest first.
+fn ancestors() -> impl Iterator<Item = Above> {
+    let next = |of: &Above| process(&of.parent.to_string());
+    // The chain of parents ends at 1 or 0.
+    successors(parent(), next).take_while(|above| above.number > 1)
+}
+
+fn parent() -> Option<Above> {
+    process(&process("self")?.parent.to_string())
+}
+
+fn process(number: &str) -> Option<Above> {
+    let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+    // The second field is the program's name in parentheses, which may contain anything.
+    let (first, rest) = stat.rsplit_once(')')?;
+    let (number, program) = first.split_once(" (")?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    Some(Above {
+        number: number.parse().ok()?,
+        parent: fields.get(1)?.parse().ok()?,
+        started: fields.get(19)?.parse().ok()?,
+        program: program.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launcher_is_looked_for_among_all_processes_above() {
+        let parent = process("self").unwrap().parent;
+        assert_eq!(starter(&["no such program"]).unwrap().number, parent);
+        let parent = process(&parent.to_string()).unwrap();
+        assert_eq!(starter(&[&parent.program]).unwrap().number, parent.number);
+        if parent.parent > 1 {
+            let above = process(&parent.parent.to_string()).unwrap();
+            let found = starter(&[&above.program]).unwrap();
+            assert_eq!(found.program, above.program);
+        }
+    }
+
+    #[test]
+    fn of_two_launchers_the_one_that_is_met_first_is_nearer() {
+        let is_nearer = |chain: &[&str], programs: &[&str], mq: u32| {
+            let ancestors = chain.iter().zip(100..).map(|(program, number)| Above {
+                number,
+                parent: number + 1,
+                started: 0,
+                program: (*program).to_owned(),
+            });
+            is_met_first(ancestors, programs, mq)
+        };
+        let both = ["bash", "prted", "prterun", "bash", "mq", "slurmstepd"];
+        assert!(is_nearer(&both, &["orted", "prted"], 104), "below `mq run`");
+        assert!(!is_nearer(&both, &["slurmstepd"], 104), "above it");
+        assert!(!is_nearer(&both, &["slurmstepd"], 7), "it has two numbers");
+        assert!(!is_nearer(&both, &["hydra_pmi_proxy"], 104), "nowhere");
+        let renamed = ["bash", "mq-0.1", "slurmstepd"];
+        assert!(!is_nearer(&renamed, &["slurmstepd"], 101));
+        assert!(
+            is_nearer(&renamed, &["slurmstepd"], 7),
+            "`mq run` is not above: its variables have come with the job's environment"
+        );
+    }
+}
