@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::str::FromStr;
 
+use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Core numbers in rank order, written as `0,2` or `4-7`.
@@ -132,9 +133,22 @@ fn missing(cores: &[usize], allowed: &CoreList) -> Option<usize> {
 
 /// The cores that this process may use.
 fn allowed() -> io::Result<Vec<usize>> {
-    let allowed = sched_getaffinity(None)?;
+    let allowed = sched_getaffinity(None).map_err(unreported)?;
     let cores = 0..CpuSet::MAX_CPU;
     Ok(cores.filter(|&core| allowed.is_set(core)).collect())
+}
+
+/// Why the system does not report the cores.
+fn unreported(error: Errno) -> io::Error {
+    match error {
+        // The kernel's answer if it knows more than there is room for.
+        Errno::INVAL => io::Error::other(format!(
+            "this machine may have more than {} CPUs (/sys/devices/system/cpu/possible says how many), which this \
+             version cannot bind to: bind with the batch system or `taskset`",
+            CpuSet::MAX_CPU
+        )),
+        error => error.into(),
+    }
 }
 
 /// The index of a process's core.
@@ -213,6 +227,13 @@ mod tests {
         for text in ["", ",", "1,", "-1", "2-", "3-2", "a", "0-1024", "1 2"] {
             assert!(text.parse::<CoreList>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_machine_with_too_many_cores_is_told() {
+        let why = unreported(Errno::INVAL).to_string();
+        assert!(why.contains("more than 1024 CPUs"), "{why}");
+        assert_eq!(unreported(Errno::PERM).raw_os_error(), Some(1));
     }
 
     #[test]

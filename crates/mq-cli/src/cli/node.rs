@@ -58,7 +58,7 @@ adaptive+shared, shared), MQ_EAGER_LIMIT, MQ_SINGLE_COPY_FROM (bytes, or auto: w
 MQ_NONTEMPORAL_FROM, MQ_PATIENCE and MQ_STRUCTURE select alternatives; a policy and a structure may have \
 parameters, as in per-peer:credits=8 and bins:bins=64. MQ_STATS=1 prints what each \
 process sent and received, and how. The processes are started by \
-the command itself, or by `mq run`, mpirun or srun.
+the command itself, or by `mq run`, mpirun, srun or flux run.
 
 Exit codes: 0 success, 2 bad usage or the wrong number of processes; otherwise as for `mq run`, whose \
 ranks the processes are.

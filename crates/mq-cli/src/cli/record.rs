@@ -13,8 +13,8 @@ use super::Format;
 #[command(after_help = "\
 The patched library writes one trace per process into the directory named by MQ_TRACE, and matches with \
 the structure named by MQ_STRUCTURE. When the command has ended, each trace is read, compressed and \
-replayed, even if the command failed or was stopped: Ctrl-C, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 \
-and SIGUSR2 go to the command. A trace that cannot be read, or that a process of this machine still has \
+replayed, even if the command failed or was stopped: Ctrl-C, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, \
+SIGUSR2 and SIGXCPU go to the command. A trace that cannot be read, or that a process of this machine still has \
 open, stays as written; a last line that a killed process did not finish is left out. What a process did \
 just before it was killed may be missing: operations are written at least every 0.1 s while others \
 follow. If `mq record` itself is killed, all traces stay as written, in recording-PID in the output \
@@ -22,7 +22,9 @@ directory, which `mq stats` and the other commands accept like any directory.
 
 With --format json the command's standard output goes to standard error. The MPI libraries' mpirun \
 passes the environment to the processes that it starts on this machine; for other machines tell it to \
-pass MQ_TRACE, MQ_STRUCTURE and LD_LIBRARY_PATH (-x or -genvlist), and use a shared --output.
+pass MQ_TRACE, MQ_STRUCTURE and LD_LIBRARY_PATH (-x or -genvlist), and use a shared --output. srun passes \
+them on unless --export=NONE or SLURM_EXPORT_ENV=NONE is set: use --export=ALL. A container must get these \
+variables too, and have the output directory at the same path.
 
 Examples:
   mq record --prefix ~/openmpi-mq -- mpirun -n 4 ./app

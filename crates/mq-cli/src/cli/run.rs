@@ -18,9 +18,13 @@ const MOST: u32 = 4096;
 Each process finds MQ_RANK (0 to N-1), MQ_SIZE (N) and MQ_SEGMENT (`fd:` and the number of the \
 inherited descriptor of the shared segment) in its environment. Standard input goes to rank 0; the \
 others read /dev/null. Output is passed on line by line; a line longer than 64 KiB is broken, and a last \
-line without a newline gets one. Output of a single process without a label is passed on byte by byte.
+line without a newline gets one. Output of a single process without a label is passed on byte by byte. If \
+output cannot be written, as on a full disk, this is said, the ranks go on, and what they print is lost.
 
-SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGTSTP and SIGCONT are passed on. A third \
+SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGTSTP and SIGCONT are passed on. A rank that \
+dies of one of them has done as it was told: the others, which were told the same, are left to end in their \
+own time, for instance to write a checkpoint first; if that takes longer than --grace, it is said that they \
+are waited for. Any other failure ends them. A third \
 consecutive SIGINT or SIGTERM, each 1 to 5 s after the last, kills what is still running; one that is \
 repeated within a second does not count, since `timeout` sends it twice. Each process has its own process \
 group: what it starts there gets the signals too. When all ranks have ended, everything that they started \
@@ -58,7 +62,8 @@ pub(crate) struct RunOptions {
     /// End all processes after this time
     #[arg(long, value_name = "SECONDS", value_parser = some_seconds)]
     pub(crate) timeout: Option<Duration>,
-    /// Bind processes to the cores that mq itself may use
+    /// Bind processes to the cores that mq itself may use. Two runs at once on a machine bind to the same ones:
+    /// give the second others with --cores, or start it with `taskset`
     #[arg(
         long,
         value_enum,

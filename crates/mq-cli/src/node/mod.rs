@@ -2,6 +2,7 @@
 //!
 //! `benches/node/README.md` describes what is measured and how; its MPI program measures the same.
 
+mod available;
 mod bandwidth;
 mod calls;
 mod cores;
@@ -80,7 +81,7 @@ impl Memory {
             )));
         }
         let all = bytes.saturating_mul(u64::from(processes));
-        match outgoing::available() {
+        match available::available() {
             Some(available) if all > available => Err(Error::Usage(format!(
                 "{processes} processes would need {} for their messages, and the system has {} left: reduce \
                  {chosen_by}",
@@ -106,7 +107,7 @@ fn measured(
         if let Some(name) = World::unknown_launcher() {
             return Err(Error::Usage(format!(
                 "{name} gives this process a rank, but its launcher is not supported: each process would measure \
-                 on its own. Start the command without a launcher, or with `mq run`, mpirun or srun"
+                 on its own. Start the command without a launcher, or with `mq run`, mpirun, srun or flux run"
             )));
         }
         prepare_plot(options)?;

@@ -113,14 +113,6 @@ pub(super) fn could_have(bytes: u64) -> bool {
     room
 }
 
-/// The bytes of memory that processes could still have without anything being moved to disk, if the system says so.
-pub(super) fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = (text.lines()).find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
-    Some(kibibytes * 1024)
-}
-
 impl Deref for Aligned {
     type Target = [u8];
 

@@ -104,19 +104,23 @@ fn finish(options: &RecordOptions, scratch: &Scratch) -> Result<bool, Error> {
     Ok(complaints.is_empty())
 }
 
+/// What to ask of a launcher, wherever its processes run.
+const LAUNCHER: &str =
+    "does the launcher pass MQ_TRACE on (srun --export=ALL, mpirun -x MQ_TRACE)?";
+
 /// Why there may be no trace.
 fn untraced(options: &RecordOptions) -> String {
     let command = options.command[0].to_string_lossy();
     match &options.prefix {
         Some(prefix) => format!(
             "`{command}` left no trace: does it run an MPI program, and does that program load the libmpi in \
-             {}? `ldd` shows which one it loads. An Open MPI with UCX or libfabric uses `pml/ob1` only if told \
-             to: mpirun --mca pml ob1",
+             {}? `ldd` shows which one it loads. And {LAUNCHER} An Open MPI with UCX or libfabric uses `pml/ob1` \
+             only if told to: mpirun --mca pml ob1",
             prefix.join("lib").display()
         ),
         None => format!(
             "`{command}` left no trace: does it run an MPI program, and is its MPI library a patched one? \
-             --prefix names where that library is installed, `ldd` shows which one is loaded"
+             --prefix names where that library is installed, `ldd` shows which one is loaded. And {LAUNCHER}"
         ),
     }
 }

@@ -94,6 +94,7 @@ fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<u8> {
         asked: Asked::default(),
         time_limit,
         kill_at: None,
+        remind_at: None,
     };
     Ok(watch.finish())
 }

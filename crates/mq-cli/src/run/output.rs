@@ -101,8 +101,10 @@ pub(super) struct Output {
     queues: [Queue; 2],
     /// Whether standard error has a queue of its own.
     apart: bool,
-    closed: Vec<Stream>,
-    failed: bool,
+    /// The streams that nobody reads any more.
+    unread: Vec<Stream>,
+    /// The streams that cannot be written, for another reason.
+    lost: Vec<Stream>,
     terminals: Terminals,
     /// Advances by the lines of standard output; drawn on standard error.
     progress: Option<ByLines>,
@@ -118,7 +120,7 @@ impl Output {
         }
     }
 
-    /// Adds whole lines. If nobody reads the stream any more, they are dropped.
+    /// Adds whole lines. If the stream accepts no more output, they are dropped.
     pub(super) fn push(&mut self, stream: Stream, lines: Vec<u8>) {
         if !lines.is_empty() && !self.closed(stream) {
             if let (Stream::Out, Some(progress)) = (stream, &mut self.progress) {
@@ -150,14 +152,19 @@ impl Output {
         self.queues[self.number(stream)].waiting >= ENOUGH
     }
 
+    /// Whether nobody reads a stream any more.
+    pub(super) fn unread(&self, stream: Stream) -> bool {
+        self.unread.contains(&stream)
+    }
+
     /// Whether a stream accepts no more output.
-    pub(super) fn closed(&self, stream: Stream) -> bool {
-        self.closed.contains(&stream)
+    fn closed(&self, stream: Stream) -> bool {
+        self.unread(stream) || self.lost.contains(&stream)
     }
 
     /// Whether a write failed for a reason other than a missing reader.
     pub(super) fn failed(&self) -> bool {
-        self.failed
+        !self.lost.is_empty()
     }
 
     /// The descriptors that must become ready before more can be written.
@@ -199,16 +206,19 @@ impl Output {
     }
 
     fn close(&mut self, stream: Stream, error: Errno) {
-        self.closed.push(stream);
         let queue = &mut self.queues[self.number(stream)];
         queue.lines.retain(|(other, _)| *other != stream);
         queue.waiting = queue.lines.iter().map(|(_, lines)| lines.len()).sum();
         queue.written = 0;
-        if error != Errno::PIPE {
-            self.failed = true;
-            let error = io::Error::from(error);
-            self.say(&format!("{}: cannot write: {error}", stream.name()));
+        if error == Errno::PIPE {
+            return self.unread.push(stream);
         }
+        self.lost.push(stream);
+        let error = io::Error::from(error);
+        self.say(&format!(
+            "{}: cannot write: {error}; what the ranks print there from now on is lost",
+            stream.name()
+        ));
     }
 }
 

@@ -59,8 +59,9 @@ impl Source {
         let mut bytes = [0; AT_ONCE];
         let mut lines = Vec::new();
         let took = match rustix::io::read(&self.pipe.fd, &mut bytes) {
-            // Nobody reads it: dropping the pipe lets the rank know.
-            _ if output.closed(self.pipe.stream) => Took::Ended,
+            // Nobody reads it: dropping the pipe lets the rank know. Where it cannot be written, as on a full disk,
+            // the rank is to go on.
+            _ if output.unread(self.pipe.stream) => Took::Ended,
             Ok(count @ 1..) => {
                 self.lines.take(&bytes[..count], &mut lines);
                 Took::Bytes(count)

@@ -52,7 +52,11 @@ pub(super) fn all(
     let open_files = raise_open_files(options.processes)?;
     let cores = match (&options.cores, options.bind) {
         (None, Bind::None) => None,
-        (wanted, _) => Some(binding::cores(options.processes, wanted.as_ref())?),
+        (wanted, _) => {
+            let option = wanted.as_ref().map_or("--bind", |_| "--cores");
+            let cores = binding::cores(options.processes, wanted.as_ref());
+            Some(cores.map_err(|error| io::Error::other(format!("{option}: {error}")))?)
+        }
     };
     let mark = guard.mark().to_owned();
     let mut input = Some(input);

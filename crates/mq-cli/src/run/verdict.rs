@@ -22,7 +22,7 @@ pub(super) struct Verdict {
     passed_on: Vec<i32>,
     /// When the last signal that asks processes to end was passed on.
     told_to_end: Option<Instant>,
-    /// The first signal that was passed on and killed a rank.
+    /// The first signal that was passed on and ended a rank.
     interrupted: Option<i32>,
     /// Whether the program could not be started, which is reported once for all ranks.
     pub(super) refused: bool,
@@ -50,21 +50,33 @@ impl Verdict {
         self.interrupted.is_some() || self.told_to_end.is_some_and(just_now)
     }
 
+    /// The signal that a rank has obeyed by ending like this: one that was passed on and killed it, or what it ran if it
+    /// is a shell, whose exit code is the same.
+    pub(super) fn obeyed(&self, end: End) -> Option<i32> {
+        let mut passed_on = self.passed_on.iter().copied();
+        passed_on.find(|&signal| end.code() == End::Killed(signal).code())
+    }
+
+    /// The first signal that a rank has obeyed so.
+    pub(super) fn interrupted(&self) -> Option<i32> {
+        self.interrupted
+    }
+
     /// A rank has failed. Returns the message about it, if any.
     pub(super) fn failed(&mut self, rank: usize, pid: u32, end: End) -> Option<String> {
         self.failure.get_or_insert(end.code());
         if self.refused || self.ending {
             return None;
         }
-        match end {
-            // The reader has seen enough, like `head`.
-            end if self.unread && end.code() == End::Killed(SIGPIPE).code() => None,
-            End::Killed(signal) if self.passed_on.contains(&signal) => {
-                self.interrupted.get_or_insert(signal);
-                None
-            }
-            _ => Some(format!("rank {rank} (pid {pid}) {end}")),
+        if let Some(signal) = self.obeyed(end) {
+            self.interrupted.get_or_insert(signal);
+            return None;
         }
+        // The reader has seen enough, like `head`.
+        if self.unread && end.code() == End::Killed(SIGPIPE).code() {
+            return None;
+        }
+        Some(format!("rank {rank} (pid {pid}) {end}"))
     }
 
     /// The message at the end, if any.

@@ -1,4 +1,8 @@
 //! The loop that supervises a run.
+//!
+//! The first rank that fails begins the end of the others: SIGTERM, and SIGKILL after a while. One that dies of a
+//! signal that was passed on has not failed: all have been told the same, and those that do something first, such as
+//! writing a checkpoint, are waited for.
 
 use std::time::{Duration, Instant};
 
@@ -68,6 +72,8 @@ pub(super) struct Watch<'a> {
     pub(super) time_limit: Option<Instant>,
     /// When ranks that were asked to end are killed.
     pub(super) kill_at: Option<Instant>,
+    /// When it is said that ranks are waited for, though a signal that was passed on has ended others.
+    pub(super) remind_at: Option<Instant>,
 }
 
 /// What has become ready.
@@ -149,7 +155,7 @@ impl Watch<'_> {
             .as_ref()
             .is_some_and(|terminal| terminal.awaited().is_none());
         let check = waits.then(|| Instant::now() + FOREGROUND_CHECK);
-        [self.kill_at, self.time_limit, check]
+        [self.kill_at, self.remind_at, self.time_limit, check]
             .into_iter()
             .flatten()
             .min()
@@ -224,12 +230,20 @@ impl Watch<'_> {
             self.verdict.refused = true;
             sentences.push(refusal.sentence(&self.options.program[0]));
         }
-        self.verdict.unread = self.output.closed(Stream::Out);
+        self.verdict.unread = self.output.unread(Stream::Out);
+        let have_obeyed = failed
+            .iter()
+            .all(|(_, end)| self.verdict.obeyed(*end).is_some());
+        let are_first = self.verdict.interrupted().is_none();
         for (rank, end) in failed {
             sentences.extend(self.verdict.failed(rank, self.ranks.pid(rank), end));
         }
         let running = self.ranks.running();
-        if !self.options.keep_going && !self.verdict.ending {
+        if have_obeyed {
+            if are_first {
+                self.remind_at = Instant::now().checked_add(self.options.grace);
+            }
+        } else if !self.options.keep_going && !self.verdict.ending {
             if let (Some(last), 1.., false) = (sentences.last_mut(), running, self.verdict.refused)
             {
                 *last += &format!("; ending the {running} still running");
@@ -247,10 +261,34 @@ impl Watch<'_> {
             self.time_limit = None;
             self.heed_time_limit();
         }
+        if self.remind_at.is_some_and(|deadline| deadline <= now) {
+            self.remind_at = None;
+            self.remind();
+        }
         if self.kill_at.is_some_and(|deadline| deadline <= now) {
             self.kill_at = None;
             self.ranks.send(Signal::KILL);
         }
+    }
+
+    /// Says why the run goes on after a signal that has ended some ranks.
+    fn remind(&mut self) {
+        let running = self.ranks.running();
+        let Some(signal) = self.verdict.interrupted() else {
+            return;
+        };
+        if running == 0 || self.verdict.ending {
+            return;
+        }
+        self.output.say(&format!(
+            "{running} of {} still running {} s after {} ended others; mq waits for them (SIGTERM three times, {} to \
+             {} s apart, kills them)",
+            self.options.processes,
+            self.options.grace.as_secs_f64(),
+            signals::describe(signal),
+            THE_SAME.as_secs(),
+            IN_A_ROW.as_secs()
+        ));
     }
 
     fn heed_time_limit(&mut self) {

@@ -1,7 +1,9 @@
 //! Labels, lines, and readers that are slow or gone.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
@@ -180,14 +182,32 @@ fn a_terminal_that_nobody_reads_holds_up_no_time_limit() {
 }
 
 #[test]
-fn a_full_disk_is_told() {
-    let full = std::fs::File::create("/dev/full").expect("opened");
-    let mut launcher = command(&["-n", "1", "--", "echo", "line"]);
-    let output = launcher.stdout(full).output().expect("mq starts");
-    assert_eq!(output.status.code(), Some(2));
-    let stderr = String::from_utf8_lossy(&output.stderr);
+fn a_full_disk_is_told_and_the_ranks_go_on() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let said = folder.path().join("said");
+    let create = |path: &Path| File::create(path).expect("opened");
+    // Each prints more than a pipe holds when the first line is lost.
+    let script = "echo line; until grep -q 'cannot write' said; do sleep 0.01; done
+                  head -c 1000000 /dev/zero && echo went on >&2";
+    let options = ["-n", "2", "--label", "never", "--", "sh", "-c", script];
+    let mut launcher = command(&options);
+    let launcher = launcher.current_dir(folder.path()).stderr(create(&said));
+    let launcher = launcher.stdout(create(Path::new("/dev/full")));
+    let mut launcher = launcher.spawn().expect("mq starts");
+    let mut status = None;
+    until("the launcher's end", || {
+        status = launcher.try_wait().expect("a child");
+        status.is_some()
+    });
+    assert_eq!(status.and_then(|status| status.code()), Some(2));
+    let said = std::fs::read_to_string(said).expect("UTF-8");
+    let lines: Vec<&str> = said.lines().collect();
+    let [first, "went on", "went on"] = lines[..] else {
+        panic!("{said}");
+    };
     assert!(
-        stderr.starts_with("mq: standard output: cannot write: "),
-        "{stderr}"
+        first.starts_with("mq: standard output: cannot write: "),
+        "{said}"
     );
+    assert!(first.ends_with(" is lost"), "{said}");
 }

@@ -1,6 +1,7 @@
 //! Signals to the launcher.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -55,6 +56,63 @@ fn a_signal_that_ends_the_ranks_ends_the_run_with_one_sentence() {
         assert_eq!(run.stderr, sentence);
         until_gone(&pids);
     }
+}
+
+/// `mq run` of two ranks that run a script each, once both have printed a line; what it says goes to the file `said` in
+/// the folder, which is its working directory.
+fn two_ranks(folder: &Path, options: &str, first: &str, second: &str) -> Launcher {
+    std::fs::write(folder.join("0"), first).expect("written");
+    std::fs::write(folder.join("1"), second).expect("written");
+    let mq = env!("CARGO_BIN_EXE_mq");
+    let script = format!("exec {mq} run -n 2 {options} -- sh -c 'exec sh $MQ_RANK' 2> said");
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", &script]).current_dir(folder);
+    let launcher = Launcher::start(shell.stdin(Stdio::null()));
+    assert_eq!(launcher.lines(2), ["[0] ready", "[1] ready"]);
+    launcher
+}
+
+#[test]
+fn who_dies_of_a_signal_that_was_passed_on_leaves_the_others_to_end_in_their_own_time() {
+    // Rank 0 takes until it is told that the other has ended.
+    let saves =
+        "trap 'until grep -q \"still running\" said; do sleep 0.01; done; echo saved; exit 0' TERM
+                 echo ready; while :; do sleep 0.01; done";
+    for dies in [
+        "echo ready; exec sleep 1000",
+        "trap 'exit 143' TERM; echo ready; while :; do sleep 0.01; done",
+    ] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let launcher = two_ranks(folder.path(), "--grace 0", saves, dies);
+        launcher.signal(Signal::TERM);
+        let run = launcher.finish();
+        assert_eq!((run.code(), &*run.stdout), (128 + 15, "[0] saved\n"));
+        let said = std::fs::read_to_string(folder.path().join("said")).expect("UTF-8");
+        // (The shells report the ends of their `sleep`.)
+        let of_mq: Vec<&str> = said
+            .lines()
+            .filter(|line| line.starts_with("mq: "))
+            .collect();
+        let expected = [
+            "mq: 1 of 2 still running 0 s after signal 15 (SIGTERM) ended others; mq waits for them (SIGTERM three \
+             times, 1 to 5 s apart, kills them)",
+            "mq: signal 15 (SIGTERM), which was passed on, ended the run",
+        ];
+        assert_eq!(of_mq, expected);
+    }
+}
+
+#[test]
+fn who_fails_after_a_signal_was_passed_on_ends_the_others() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let goes_on = "trap '' TERM; echo ready; while :; do sleep 0.01; done";
+    let fails = "trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done";
+    let launcher = two_ranks(folder.path(), "--grace 0.1", goes_on, fails);
+    launcher.signal(Signal::TERM);
+    assert_eq!(launcher.finish().code(), 3);
+    let said = std::fs::read_to_string(folder.path().join("said")).expect("UTF-8");
+    let end = "exited with status 3; ending the 1 still running\n";
+    assert!(said.contains(end), "{said}");
 }
 
 #[test]
@@ -279,7 +337,7 @@ fn ranks_die_with_a_launcher_that_is_killed_while_it_starts_them() {
 }
 
 /// The processes whose working directory is this one.
-fn working_in(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+fn working_in(folder: &Path) -> Vec<std::path::PathBuf> {
     // As the kernel reports it, even if temporary folders are reached by a link.
     let folder = folder.canonicalize().expect("it is there");
     let entries = std::fs::read_dir("/proc").expect("listed").flatten();

@@ -216,7 +216,9 @@ fn no_trace_is_explained() {
     let refusal = run.refusal();
     assert!(refusal.starts_with("`true` left no trace: "), "{refusal}");
     assert!(
-        refusal.contains("MPI program") && refusal.contains("--prefix"),
+        refusal.contains("MPI program")
+            && refusal.contains("--prefix")
+            && refusal.contains("srun --export=ALL"),
         "{refusal}"
     );
     assert!(place.has_no_output(), "nothing is left behind");

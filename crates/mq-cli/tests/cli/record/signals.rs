@@ -86,6 +86,7 @@ fn what_was_recorded_until_another_signal_is_collected() {
     stopped("kill -USR1 MQ", 10);
     stopped("kill -USR2 MQ", 12);
     stopped("kill -QUIT MQ", 3);
+    stopped("kill -XCPU MQ", 24);
 }
 
 #[test]
