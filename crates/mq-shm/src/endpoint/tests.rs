@@ -1,6 +1,7 @@
 mod cooperative;
 mod ends;
 mod full;
+mod waited_for;
 
 use core::time::Duration;
 use std::thread;
