@@ -201,6 +201,7 @@ impl Memory for Arc<Heap> {
                 // SAFETY: any bytes are a cell's content; the model shows that nothing else touches
                 // it.
                 cell.body.with_mut(|body| unsafe { body.write_bytes(0, 1) });
+                cell.link.store(0, crate::sync::Ordering::Relaxed);
             }
             self.chunk(owner).write(|| {});
             given_back.push(owner);
