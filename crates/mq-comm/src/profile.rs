@@ -67,3 +67,16 @@ impl Profile {
         self.unexpected as f64 / self.received as f64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_nothing_is_nothing() {
+        let mut profile = Profile::default();
+        assert_eq!(profile.unexpected_share(), 0.0);
+        (profile.received, profile.unexpected) = (8, 2);
+        assert_eq!(profile.unexpected_share(), 0.25);
+    }
+}

@@ -261,7 +261,9 @@ fn a_set_gives_them_back() {
     for completion in set.wait_all().unwrap() {
         let number = completion.result().unwrap().tag() as usize;
         if sent.contains(&completion.id()) {
-            let buffer = completion.into_shared_buffer::<u8>().unwrap();
+            let completion = completion.into_shared_parts::<u16>().unwrap_err();
+            let (result, buffer) = completion.into_shared_parts::<u8>().unwrap();
+            assert_eq!(result.unwrap().bytes(), 100_000);
             assert!(buffer[..] == content(number, 100_000));
         } else {
             let vector = completion.into_vec::<u8>().unwrap();

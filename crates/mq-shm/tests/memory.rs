@@ -142,6 +142,13 @@ fn the_memory_of_a_box_goes_with_its_pair() {
         assert_eq!(sent, Sent::Whole);
         receive(&mut members[1]);
     }
+    // The other way, too.
+    for number in 0..5_u64 {
+        let sent = members[1].try_send(Process(0), [number, 0], b"x", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+        receive(&mut members[0]);
+    }
+    assert_eq!(members[1].counters().boxes, 1);
     let before = members[1].memory().committed().unwrap();
     drop(members.remove(0));
     let survivor = &mut members[0];
@@ -150,7 +157,9 @@ fn the_memory_of_a_box_goes_with_its_pair() {
         survivor.poll().unwrap(),
         Some(Arrival::Gone(Process(0), _))
     ));
-    assert_eq!(survivor.memory().committed().unwrap(), before - 4 * KIB);
+    assert_eq!(survivor.counters().boxes, 0);
+    // Both boxes.
+    assert_eq!(survivor.memory().committed().unwrap(), before - 8 * KIB);
 }
 
 #[test]
