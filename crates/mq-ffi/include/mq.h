@@ -383,6 +383,8 @@ typedef struct mq_queue_statistics {
   uint64_t bytes;
   // The most bytes ever queued.
   uint64_t most_bytes;
+  // 0: for counts to come.
+  uint64_t reserved[3];
 } mq_queue_statistics;
 
 // Counts of an engine since it was made. Later versions append more.

@@ -44,6 +44,7 @@ mod gate;
 mod halves;
 mod inspect;
 mod limits;
+mod lock;
 mod matching;
 mod operations;
 mod plain;

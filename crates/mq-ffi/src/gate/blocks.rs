@@ -6,14 +6,13 @@ use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use parking_lot::lock_api::RawMutex as _;
-use parking_lot::{Mutex, RawMutex};
+use std::sync::Mutex;
 
 use super::InCallback;
 use super::shell::{Behind, Shell, mq_engine};
 use crate::allocator;
 use crate::front::{self, mq_front};
+use crate::lock::lock;
 use crate::matching::Matching;
 use crate::status::{MQ_ERR_ENGINE, MQ_ERR_INTERNAL, MQ_NONE};
 
@@ -73,7 +72,7 @@ pub(crate) fn install(
     make: impl FnOnce(InCallback<'static>, u64) -> Box<Matching>,
     locked: bool,
 ) -> Option<*mut mq_engine> {
-    let reused = FREED.lock().pop();
+    let reused = lock(&FREED).pop();
     let (reused, numbers) = match reused {
         Some(Block { at, numbers }) => (Some(at), numbers),
         None => (None, 0..0),
@@ -86,7 +85,7 @@ pub(crate) fn install(
     let block = reused.unwrap_or_else(|| {
         let shell = Shell {
             front: UnsafeCell::new(mq_front::CLOSED),
-            mutex: RawMutex::INIT,
+            mutex: Mutex::new(()),
             locked: AtomicBool::new(false),
             behind: AtomicU8::new(Behind::More as u8),
             in_callback: AtomicUsize::new(0),
@@ -106,13 +105,12 @@ pub(crate) fn install(
     shell.behind.store(behind, Ordering::Relaxed);
     // A thread that still calls with the pointer to the previous, locked engine, which its caller must not do,
     // mostly learns that it was freed: it looks again once it has the mutex, which is held meanwhile.
-    shell.mutex.lock();
+    let locked = lock(&shell.mutex);
     // SAFETY: nothing else has this block, except such a thread.
     unsafe { *shell.front.get() = front };
     // SAFETY: as above.
     unsafe { *shell.matching.get() = Some(matching) };
-    // SAFETY: locked above.
-    unsafe { shell.mutex.unlock() };
+    drop(locked);
     Some(block.as_ptr())
 }
 
@@ -155,7 +153,7 @@ pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
     }));
     let status = match emptied {
         Ok(Ok(numbers)) => {
-            FREED.lock().push(Block { at: block, numbers });
+            lock(&FREED).push(Block { at: block, numbers });
             MQ_NONE
         }
         Ok(Err(status)) => status,

@@ -3,13 +3,13 @@
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use mq_core::structures::Kind;
-use parking_lot::RawMutex;
-use parking_lot::lock_api::RawMutex as _;
 
 use crate::allocator;
 use crate::front::mq_front;
+use crate::lock::lock;
 use crate::matching::Matching;
 use crate::status::{MQ_ERR_ENGINE, MQ_ERR_INTERNAL, MQ_ERR_REENTRANT};
 
@@ -24,7 +24,7 @@ const _: () = assert!(core::mem::offset_of!(mq_engine, shell.front) == 0);
 #[repr(C)]
 pub(super) struct Shell {
     pub(super) front: UnsafeCell<mq_front>,
-    pub(super) mutex: RawMutex,
+    pub(super) mutex: Mutex<()>,
     /// Whether calls take the mutex.
     pub(super) locked: AtomicBool,
     /// A [`Behind`]: what is behind the front.
@@ -82,16 +82,7 @@ pub(super) fn thread_token() -> usize {
 
 /// The right to use an engine for the length of a call.
 pub(super) struct Access<'a> {
-    mutex: Option<&'a RawMutex>,
-}
-
-impl Drop for Access<'_> {
-    fn drop(&mut self) {
-        if let Some(mutex) = self.mutex {
-            // SAFETY: locked by `access`, by this thread.
-            unsafe { mutex.unlock() };
-        }
-    }
+    _locked: Option<MutexGuard<'a, ()>>,
 }
 
 impl Shell {
@@ -130,11 +121,9 @@ impl Shell {
         if inside != 0 && (!locked || inside == thread_token()) {
             return Err(MQ_ERR_REENTRANT);
         }
-        let mutex = locked.then_some(&self.mutex);
-        if let Some(mutex) = mutex {
-            mutex.lock();
-        }
-        let access = Access { mutex };
+        let access = Access {
+            _locked: locked.then(|| lock(&self.mutex)),
+        };
         // While this thread waited, the engine may have been freed, and its block given to one without a lock.
         if locked && !self.is_locked() {
             return Err(MQ_ERR_ENGINE);

@@ -5,13 +5,12 @@ use core::ptr::NonNull;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::{Session, Settings, report};
 use crate::engine::read_structure;
 use crate::gate::{borrow, guard};
+use crate::lock::lock;
 use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_ENGINE, MQ_ERR_NULL, MQ_NONE};
 
 /// One process's trace, statistics and settings, for all its engines. Opaque; made by
@@ -32,13 +31,13 @@ unsafe impl Send for Block {}
 
 /// A block that holds a session.
 fn install(session: Arc<Session>) -> *mut mq_session {
-    let reused = CLOSED.lock().pop();
+    let reused = lock(&CLOSED).pop();
     let Some(Block(block)) = reused else {
         let open = Mutex::new(Some(session));
         return Box::into_raw(Box::new(mq_session { open }));
     };
     // SAFETY: blocks live forever.
-    *unsafe { block.as_ref() }.open.lock() = Some(session);
+    *lock(&unsafe { block.as_ref() }.open) = Some(session);
     block.as_ptr()
 }
 
@@ -137,9 +136,9 @@ pub unsafe extern "C" fn mq_session_close(session: *mut mq_session) -> c_int {
         };
         // SAFETY: as required of the caller; blocks live forever.
         let session = unsafe { block.as_ref() };
-        let open = session.open.lock().take().ok_or(MQ_ERR_ENGINE)?;
+        let open = lock(&session.open).take().ok_or(MQ_ERR_ENGINE)?;
         open.close();
-        CLOSED.lock().push(Block(block));
+        lock(&CLOSED).push(Block(block));
         Ok(MQ_NONE)
     })
 }
@@ -153,7 +152,7 @@ pub(crate) unsafe fn session_of(session: *const mq_session) -> Result<Option<Arc
     let Some(session) = (unsafe { session.as_ref() }) else {
         return Ok(None);
     };
-    let open = session.open.lock();
+    let open = lock(&session.open);
     open.as_ref().map(Arc::clone).map(Some).ok_or(MQ_ERR_ENGINE)
 }
 

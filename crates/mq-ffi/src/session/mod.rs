@@ -7,11 +7,12 @@ mod tally;
 mod trace_file;
 
 use std::io;
+use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use mq_trace::{Header, Recorder};
-use parking_lot::Mutex;
 
 pub(crate) use self::interface::session_of;
 pub use self::interface::{mq_session, mq_session_close, mq_session_open, mq_session_options};
@@ -19,6 +20,11 @@ pub(crate) use self::settings::Settings;
 pub(crate) use self::tally::Tally;
 pub use self::tally::{mq_queue_statistics, mq_statistics};
 use self::trace_file::{LineFile, TraceFile};
+use crate::lock::lock;
+
+/// The ending, in place of the trace's, of a file with the reason why the trace ended before its process. `mq record`
+/// looks for it.
+const ENDED: &str = "ended";
 
 /// One process's settings, trace and statistics.
 #[derive(Debug)]
@@ -108,17 +114,17 @@ impl Session {
         &self,
         write: impl FnOnce(&mut Recorder<LineFile>) -> io::Result<T>,
     ) -> T {
-        let mut trace = self.trace.lock();
+        let mut trace = lock(&self.trace);
         let Some(file) = &mut *trace else {
             return T::default();
         };
         match file.record(write) {
             Ok(written) => written,
             Err(error) => {
-                let path = file.path().display().to_string();
+                let path = file.path().to_owned();
                 *trace = None;
                 drop(trace);
-                self.say(&format!("the trace {path} ends here: {error}"));
+                self.ended_early(&path, &error.to_string());
                 T::default()
             }
         }
@@ -126,21 +132,34 @@ impl Session {
 
     /// Whether a trace is being written.
     pub(crate) fn traces(&self) -> bool {
-        self.trace.lock().is_some()
+        lock(&self.trace).is_some()
     }
 
     /// Something happened that a trace cannot represent: what has been written stays, and is valid.
     pub(crate) fn end_trace(&self, reason: &str) {
-        let ended = self.trace.lock().take();
+        let ended = lock(&self.trace).take();
         if let Some(trace) = ended {
-            let path = trace.path().display().to_string();
-            self.say(&format!("the trace {path} ends here: {reason}"));
+            self.ended_early(trace.path(), reason);
             self.finish_trace(trace);
         }
     }
 
+    fn ended_early(&self, path: &Path, reason: &str) {
+        self.say(&format!("the trace {} ends here: {reason}", path.display()));
+        self.leave_reason(path, reason);
+    }
+
+    /// The trace itself does not show that something is missing. On a full disk the file may be empty: that it is
+    /// there says enough.
+    fn leave_reason(&self, path: &Path, reason: &str) {
+        // After a fork the trace is the parent's, and goes on.
+        if !self.is_forked() {
+            let _ = std::fs::write(path.with_extension(ENDED), reason);
+        }
+    }
+
     fn finish_trace(&self, trace: TraceFile) {
-        let path = trace.path().display().to_string();
+        let path = trace.path().to_owned();
         match trace.finish() {
             // One line for a job, not one for each of its processes.
             Ok(_) if self.rank > 0 => (),
@@ -148,7 +167,10 @@ impl Session {
                 let left_out = self.probes_left_out.load(Ordering::Relaxed);
                 self.say(&report::recorded(&recorded, left_out, self.began.elapsed()));
             }
-            Err(error) => self.say(&format!("the trace {path} is incomplete: {error}")),
+            Err(error) => {
+                self.say(&format!("the trace {} is incomplete: {error}", path.display()));
+                self.leave_reason(&path, &error.to_string());
+            }
         }
     }
 
@@ -180,7 +202,7 @@ impl Session {
         if self.is_forked() {
             return;
         }
-        if let Some(trace) = self.trace.lock().take() {
+        if let Some(trace) = lock(&self.trace).take() {
             self.finish_trace(trace);
         }
         if self.settings.statistics {
@@ -198,5 +220,39 @@ impl Session {
         if !self.is_forked() {
             report::say(self.rank, text);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left beside the trace of a session in which this happens.
+    fn reason_left(name: &str, steps: impl FnOnce(&Session)) -> Option<String> {
+        let process = std::process::id();
+        let folder = std::env::temp_dir().join(format!("mq-ended-{name}-{process}"));
+        let settings = Settings {
+            trace: Some(folder.clone()),
+            ..Settings::default()
+        };
+        let session = Session::open("mq".into(), 0, 1, settings);
+        steps(&session);
+        session.close();
+        let trace = folder.join(format!("mq-r0-{process}.mqt"));
+        assert!(trace.is_file());
+        let reason = std::fs::read_to_string(trace.with_extension(ENDED)).ok();
+        std::fs::remove_dir_all(&folder).unwrap();
+        reason
+    }
+
+    #[test]
+    fn a_trace_that_ends_before_its_process_has_the_reason_beside_it() {
+        assert_eq!(reason_left("whole", |_| ()), None);
+        let withdrawn = reason_left("withdrawn", |session| session.end_trace("it was withdrawn"));
+        assert_eq!(withdrawn.as_deref(), Some("it was withdrawn"));
+        let full = reason_left("full", |session| {
+            session.record(|_| Err::<(), _>(io::Error::other("the disk is full")));
+        });
+        assert_eq!(full.as_deref(), Some("the disk is full"));
     }
 }

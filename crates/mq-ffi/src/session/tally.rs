@@ -1,10 +1,12 @@
 //! [`Tally`]: counts of operations.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use mq_core::Queue;
 use mq_core::structures::Choice;
+
+use crate::lock::lock;
 
 /// Counts of one engine, or of all engines of a session.
 #[derive(Debug, Default)]
@@ -76,10 +78,7 @@ impl Tally {
 
     /// An engine uses this structure.
     pub(crate) fn uses(&self, structure: &Choice) {
-        let mut known = self
-            .structures
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.structures);
         if !known.contains(structure) {
             known.push(structure.clone());
         }
@@ -87,8 +86,7 @@ impl Tally {
 
     /// The structures of all engines so far.
     pub(super) fn structures(&self) -> Vec<Choice> {
-        let known = self.structures.lock();
-        known.unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.structures).clone()
     }
 
     /// A receive was posted, and took a message or was queued.
@@ -160,6 +158,8 @@ pub struct mq_queue_statistics {
     pub bytes: u64,
     /// The most bytes ever queued.
     pub most_bytes: u64,
+    /// 0: for counts to come.
+    pub reserved: [u64; 3],
 }
 
 impl Tally {
@@ -187,6 +187,7 @@ impl OfQueue {
             longest: self.longest.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
             most_bytes: self.most_bytes.load(Relaxed),
+            reserved: [0; 3],
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mq.h"
 
@@ -69,6 +70,62 @@ static void *use(void *library)
     return NULL;
 }
 
+/* A locked engine in use by one thread, for which another waits: what a lock keeps for a thread that has waited must not
+ * keep the library. */
+static int inside;
+
+static void stay(void *user, const mq_entry *entry)
+{
+    (void)user;
+    (void)entry;
+    __atomic_store_n(&inside, 1, __ATOMIC_RELEASE);
+    usleep(20000);
+}
+
+struct shared {
+    void *library;
+    mq_engine *engine;
+};
+
+static void *hold(void *argument)
+{
+    struct shared *shared = argument;
+    void *library = shared->library;
+    FUNCTION(visit);
+    if (visit(shared->engine, stay, NULL) != MQ_NONE)
+        fail("nothing was shown");
+    return NULL;
+}
+
+static void wait_for_the_lock(void *library)
+{
+    FUNCTION(engine_new);
+    FUNCTION(engine_free);
+    FUNCTION(context_create);
+    FUNCTION(post);
+    FUNCTION(lengths);
+    mq_engine_options options;
+    memset(&options, 0, sizeof options);
+    options.flags = MQ_LOCKED;
+    struct shared shared = {library, NULL};
+    if (engine_new(&options, &shared.engine) != MQ_NONE || context_create(shared.engine, 1, NULL) != MQ_NONE)
+        fail("no locked engine");
+    mq_pattern pattern = {.context = 1, .source = 0, .tag = 7};
+    if (post(shared.engine, &pattern, &shared, NULL, NULL, NULL) != MQ_NONE)
+        fail("a receive was not queued");
+    __atomic_store_n(&inside, 0, __ATOMIC_RELAXED);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, hold, &shared))
+        fail("no thread");
+    while (!__atomic_load_n(&inside, __ATOMIC_ACQUIRE))
+        usleep(100);
+    uint64_t posted = 0;
+    if (lengths(shared.engine, &posted, NULL) != MQ_NONE || posted != 1)
+        fail("no length after the lock");
+    if (pthread_join(thread, NULL) || engine_free(shared.engine) != MQ_NONE)
+        fail("a locked engine was not freed");
+}
+
 static int is_loaded(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -92,6 +149,7 @@ int main(void)
         pthread_t thread;
         if (pthread_create(&thread, NULL, use, library) || pthread_join(thread, NULL))
             fail("no thread");
+        wait_for_the_lock(library);
         if (!is_loaded())
             fail("the library was linked otherwise");
         if (dlclose(library) || is_loaded())
