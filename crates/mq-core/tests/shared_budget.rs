@@ -2,9 +2,9 @@
 //! queued, and nothing is lost.
 #![cfg(all(feature = "shared", not(mq_loom)))]
 
+mod common;
+
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::shared::{Sharding, SharedEngine};
@@ -169,8 +169,7 @@ fn all_room_is_back(engine: &Engine, alive: &Arc<()>) {
 #[test]
 fn what_is_counted_is_what_is_queued_whatever_threads_do() {
     // Threads that wait for each other for ever are an error, too.
-    let (done, wait) = channel();
-    let test = std::thread::spawn(move || {
+    common::watched(120, || {
         let (engine, alive) = (engine(), Arc::new(()));
         std::thread::scope(|scope| {
             for thread in 0..WORKERS {
@@ -196,15 +195,7 @@ fn what_is_counted_is_what_is_queued_whatever_threads_do() {
         assert_eq!(engine.used(), Used::default());
         all_room_is_back(&engine, &alive);
         assert_eq!(Arc::strong_count(&alive), 1);
-        done.send(()).expect("the test waits");
     });
-    match wait.recv_timeout(Duration::from_secs(120)) {
-        Ok(()) => {}
-        Err(RecvTimeoutError::Timeout) => panic!("the threads are stuck"),
-        Err(RecvTimeoutError::Disconnected) => {
-            std::panic::resume_unwind(test.join().expect_err("it panicked"))
-        }
-    }
 }
 
 /// A high mark's function may take messages out: only those who want to make a call wait for one.
@@ -212,8 +203,7 @@ fn what_is_counted_is_what_is_queued_whatever_threads_do() {
 fn a_call_at_a_high_mark_may_use_the_engine_to_make_room() {
     use std::sync::OnceLock;
     static ENGINE: OnceLock<Engine> = OnceLock::new();
-    let (done, wait) = channel();
-    std::thread::spawn(move || {
+    common::watched(60, || {
         let options = EngineOptions::new().high_water(HighWater::NEVER.entries(2, 0), |used| {
             assert_eq!(used.entries, 2);
             let engine = ENGINE.get().expect("it is in use");
@@ -233,8 +223,5 @@ fn a_call_at_a_high_mark_may_use_the_engine_to_make_room() {
             }
             assert_eq!(engine.used(), Used::default());
         }
-        done.send(()).expect("the test waits");
     });
-    let done = wait.recv_timeout(Duration::from_secs(60));
-    done.expect("it neither panics nor waits for itself");
 }

@@ -3,10 +3,10 @@
 
 #![cfg(all(feature = "shared", not(mq_loom)))]
 
+mod common;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
@@ -19,17 +19,9 @@ use mq_core::{
 type Engine<R, M> = SharedEngine<Indexed<MpiPattern, R, M>>;
 type Context<R, M> = SharedContext<Indexed<MpiPattern, R, M>>;
 
-/// Fails if the program is stuck, instead of waiting forever.
-fn watched<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let (done, wait) = channel();
-    let worker = std::thread::spawn(move || done.send(work()).expect("the test waits"));
-    match wait.recv_timeout(Duration::from_secs(60)) {
-        Ok(value) => value,
-        Err(RecvTimeoutError::Timeout) => panic!("the thread is stuck"),
-        Err(RecvTimeoutError::Disconnected) => {
-            std::panic::resume_unwind(worker.join().expect_err("it panicked"))
-        }
-    }
+/// Does some work; fails if it is stuck.
+fn watched(work: impl FnOnce() + Send + 'static) {
+    common::watched(60, work);
 }
 
 /// An engine with contexts 0 and 1.

@@ -17,6 +17,10 @@
 //! In the study, the buffers of a pair are there for as long as the pair is. Here they are taken from the pool when
 //! they are used, and a pool has at most [`Geometry::CELLS`](crate::Geometry::CELLS) cells: where many peers take
 //! nothing out, the last of them get fewer than their credits, or none.
+//!
+//! `adaptive+per-peer`, `adaptive+shared` and `shared` are the study's channels. `per-peer` is none of them: a fastbox
+//! with the first message is RDMA for every pair, which the study leaves out as not scalable. And a pair's share is
+//! fixed here, where it grows there, from two or three buffers to 64 once the pair has exchanged much.
 
 use core::fmt;
 use core::str::FromStr;

@@ -5,7 +5,8 @@
 //! few peers are queued (where most are, trees of ranks take more).
 //!
 //! Search: the entries of one sender; a receive from any source asks every rank, if there is any
-//! message. Memory: 16 bytes per rank (32 in the paper), all allocated when the context first queues.
+//! message. Memory: 16 bytes per rank (32 in the paper), all allocated when the context first queues and
+//! kept when its queues become empty, where the paper gives them back.
 
 use super::lane::{Lane, LaneId};
 use super::leads::Leads;

@@ -294,16 +294,16 @@ mod tests {
 
     /// A gather whose messages all come before their receives, received in reverse; the entries
     /// that the receives visited.
-    fn gather(queues: &mut Col<MpiPattern, u32, u32>, announced: bool) -> u64 {
+    fn gather(queues: &mut Col<MpiPattern, u32, u32>, ranks: u32, announced: bool) -> u64 {
         let class = TrafficClass::Gather;
         if announced {
-            queues.announce(&CollectiveCall::new(ContextId(0), class, 8, RANKS));
+            queues.announce(&CollectiveCall::new(ContextId(0), class, 8, ranks));
         }
-        for rank in 0..RANKS {
+        for rank in 0..ranks {
             let _ = queues.arrive(MpiEnvelope::new(0, rank, -19).with_class(class), rank);
         }
         let mut visits = Visits::default();
-        for rank in (0..RANKS).rev() {
+        for rank in (0..ranks).rev() {
             let pattern = MpiPattern::new(0, rank, -19).with_class(class);
             let _ = queues.post_metered(pattern, rank, &mut visits);
         }
@@ -316,9 +316,9 @@ mod tests {
             let mut config = Config::default().with_size(RANKS);
             config.tuning.collective_k = 100.0;
             let mut queues = Col::with_config(&config);
-            let first = gather(&mut queues, announced);
+            let first = gather(&mut queues, RANKS, announced);
             assert_eq!(queues.dedicated_lists(Queue::Unexpected), 0);
-            let second = gather(&mut queues, announced);
+            let second = gather(&mut queues, RANKS, announced);
             let lists = queues.dedicated_lists(Queue::Unexpected);
             assert!((200..=201).contains(&lists), "half the ranks, got {lists}");
             assert!(second < first / 50, "{second} against {first} entries");
@@ -331,19 +331,6 @@ mod tests {
         let mut config = Config::default().with_size(RANKS);
         config.tuning.collective_k = 100.0;
         let mut queues = Col::with_config(&config);
-        let gather_of = |queues: &mut Col<_, u32, u32>, ranks: u32| {
-            let class = TrafficClass::Gather;
-            let mut visits = Visits::default();
-            for rank in 0..ranks {
-                let message = MpiEnvelope::new(0, rank, -19).with_class(class);
-                let _ = queues.arrive(message, rank);
-            }
-            for rank in (0..ranks).rev() {
-                let pattern = MpiPattern::new(0, rank, -19).with_class(class);
-                let _ = queues.post_metered(pattern, rank, &mut visits);
-            }
-            visits.unexpected
-        };
         for rank in 0..RANKS {
             // Searches that find the queue empty tell nothing.
             let pattern = MpiPattern::new(0, rank, -19).with_class(TrafficClass::Gather);
@@ -352,17 +339,17 @@ mod tests {
             let _ = queues.cancel(handle);
         }
         for _ in 0..3 {
-            gather_of(&mut queues, 1);
+            gather(&mut queues, 1, false);
         }
         let lists = |queues: &Col<_, _, _>| queues.dedicated_lists(Queue::Unexpected);
         assert_eq!(lists(&queues), 0);
-        gather_of(&mut queues, 8);
-        let first = gather_of(&mut queues, RANKS);
+        gather(&mut queues, 8, false);
+        let first = gather(&mut queues, RANKS, false);
         assert_eq!(lists(&queues), 5, "for the eight");
-        let second = gather_of(&mut queues, RANKS);
+        let second = gather(&mut queues, RANKS, false);
         assert!(second < first / 20, "{second} against {first} entries");
         let enough = lists(&queues);
-        gather_of(&mut queues, RANKS);
+        gather(&mut queues, RANKS, false);
         assert_eq!(lists(&queues), enough);
     }
 
@@ -390,20 +377,53 @@ mod tests {
         assert!(lists <= 3, "{lists} lists");
     }
 
+    /// All but the first are figures of the paper: those with k = 1 of §5.2, that with 8 of §5.4.1.
     #[test]
     fn a_collective_that_wants_more_gets_lists_up_to_the_limit() {
-        let mut config = Config::default().with_size(RANKS);
-        config.tuning.collective_k = 1.0;
-        let mut queues = Col::with_config(&config);
-        let list = gather(&mut queues, true);
-        let with_lists = gather(&mut queues, true);
-        for _ in 0..3 {
-            assert_eq!(gather(&mut queues, true), with_lists);
+        for (ranks, k, limit) in [
+            (RANKS, 1.0, 20),
+            (1_024, 1.0, 32),
+            (2_048, 1.0, 45),
+            (4_096, 1.0, 64),
+            (1_024, 8.0, 256),
+        ] {
+            let mut config = Config::default().with_size(ranks);
+            config.tuning.collective_k = k;
+            let mut queues = Col::with_config(&config);
+            let list = gather(&mut queues, ranks, true);
+            let with_lists = gather(&mut queues, ranks, true);
+            for _ in 0..3 {
+                assert_eq!(gather(&mut queues, ranks, true), with_lists);
+            }
+            let lists = queues.dedicated_lists(Queue::Unexpected);
+            assert_eq!(lists, limit, "of {ranks} ranks with k = {k}");
+            assert!(
+                with_lists < list / (lists as u64 * 3 / 4),
+                "{with_lists} against {list} entries of {ranks} ranks"
+            );
         }
-        assert_eq!(queues.dedicated_lists(Queue::Unexpected), 20);
-        assert!(
-            with_lists < list / 15,
-            "{with_lists} against {list} entries"
-        );
+    }
+
+    /// As at the root of a gather in the paper, §5.2.
+    #[test]
+    fn receives_that_wait_get_lists_up_to_the_limit_too() {
+        let class = TrafficClass::Gather;
+        for (ranks, limit) in [(1_024, 32), (2_048, 45), (4_096, 64)] {
+            let mut config = Config::default().with_size(ranks);
+            config.tuning.collective_k = 1.0;
+            let mut queues = Col::<MpiPattern, u32, u32>::with_config(&config);
+            for _ in 0..2 {
+                queues.announce(&CollectiveCall::new(ContextId(0), class, 8, ranks));
+                for rank in 0..ranks {
+                    let _ = queues.post(MpiPattern::new(0, rank, -19).with_class(class), rank);
+                }
+                for rank in (0..ranks).rev() {
+                    let message = MpiEnvelope::new(0, rank, -19).with_class(class);
+                    let _ = queues.arrive(message, rank);
+                }
+            }
+            let lists = queues.dedicated_lists(Queue::Posted);
+            assert_eq!(lists, limit, "of {ranks} ranks");
+        }
     }
 }

@@ -79,7 +79,7 @@ impl Parameter {
         Self {
             name: "collective_k",
             kinds: &[Kind::Col, Kind::ColPnp],
-            meaning: "at most this times the square root of the ranks have their own queue in one collective operation",
+            meaning: "queues of all collective operations together: at most this times the square root of the ranks",
             field: Field::Number(0.0, |tuning| &mut tuning.collective_k),
         },
         Self {

@@ -90,10 +90,17 @@ pub struct RankTree {
     lanes: Pool<RankLane>,
 }
 
+impl RankTree {
+    /// Nodes in use: one for each rank that has entries.
+    pub fn nodes(&self) -> usize {
+        self.lanes.len()
+    }
+}
+
 impl core::fmt::Debug for RankTree {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("RankTree")
-            .field("nodes", &self.lanes.len())
+            .field("nodes", &self.nodes())
             .finish_non_exhaustive()
     }
 }
@@ -173,6 +180,6 @@ impl Route for RankTree {
     }
 
     fn bytes(&self) -> usize {
-        self.lanes.len() * size_of::<Node>() + self.lanes.bytes()
+        self.nodes() * size_of::<Node>() + self.lanes.bytes()
     }
 }
