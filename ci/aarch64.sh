@@ -30,7 +30,7 @@ need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 need qemu-system-aarch64 qemu-system-arm
 need cpio cpio
 need python3 python3
-rustup target list --installed | grep -qx $target || rustup target add $target
+grep -qx $target <<<"$(rustup target list --installed)" || rustup target add $target
 
 # fetch PACKAGES...: Debian's packages for ARM, unpacked, without making this machine one that knows that architecture.
 fetch() {

@@ -47,6 +47,9 @@ baseline=benches/abi/instructions.baseline
 target=${CARGO_TARGET_DIR:-$PWD/target}
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
+# Not every shell runs the EXIT trap when a signal ends it.
+trap 'exit 130' INT
+trap 'exit 143' TERM
 cargo build --quiet --release --package mq-benches --example instructions
 make --silent -C crates/mq-ffi install PREFIX="$made" TARGET="$target"
 cc -std=c99 -O2 -Wall -Wextra -Werror -I"$made/include" benches/abi/instructions.c -L"$made/lib" -lmq \

@@ -83,6 +83,6 @@ $switch exchange $exchange
 done
 
 case $action in
-write) printf %s "$counts" | write_counts $baseline "compiler: $(compiler)" ;;
+write) printf %s "$counts" | write_counts $baseline "compiler: $(compiler); $(counted_with)" ;;
 check) printf %s "$counts" | check_counts $baseline 3 "$all blocking 250;$all window 610;$all exchange 920" ;;
 esac

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The README's two commands as in a fresh clone, without the network: the crates are already fetched. If this checkout
 # is like a clone, with nothing changed, added or ignored but build output, they run here; of the second command, which
-# test.sh runs, only the tests that test.sh gives further traces. Otherwise, or with --whole, both run completely in a
-# clone.
+# test.sh runs, only the tests that test.sh gives further traces, if MQ_TRACE_DIR names some. Otherwise, or with
+# --whole, both run completely in a clone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 whole=no
@@ -30,7 +30,8 @@ leave() {
 trap leave EXIT
 export CARGO_NET_OFFLINE=true
 if [ $whole = yes ]; then
-    git clone --quiet . "$scratch/mq"
+    # By its full name, as .ci/run's safe.directory has it.
+    git clone --quiet "$(pwd -P)" "$scratch/mq"
     # Changes to tracked files are included; untracked files are missing, as they would be for others.
     git diff --binary HEAD >"$scratch/changes"
     [ ! -s "$scratch/changes" ] || git -C "$scratch/mq" apply --index "$scratch/changes"
@@ -43,6 +44,8 @@ sed -n '/^```sh$/,/^```$/p' README.md | grep '^cargo ' >"$scratch/commands"
 while read -r command; do
     if [ $whole = no ] && [[ $command == 'cargo test '* ]]; then
         echo "($command: test.sh)"
+        # Without further traces it has run just these.
+        [ -n "${MQ_TRACE_DIR+set}" ] || continue
         # For the workspace, as in test.sh: for the package alone it would be rebuilt with other features.
         command='cargo test --workspace --test traces'
     fi

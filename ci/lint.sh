@@ -1,7 +1,23 @@
 #!/usr/bin/env bash
-# Formatting, clippy and rustdoc, each with warnings as errors.
+# Formatting, clippy and rustdoc, each with warnings as errors, and lock files that fit their manifests. Adds rustfmt
+# and clippy to rustup's toolchain if they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+for component in rustfmt clippy; do
+    cargo "${component#rust}" --version >/dev/null 2>&1 || rustup component add $component || {
+        echo "ci/lint.sh: cargo ${component#rust} does not run: install $component for $(rustc --version)" >&2
+        exit 1
+    }
+done
+# First: a command without --locked would bring a lock file up to date in silence.
+host=$(rustc -vV | sed -n 's/^host: //p')
+for manifest in Cargo.toml fuzz/Cargo.toml; do
+    cargo metadata --locked --format-version 1 --filter-platform "$host" --manifest-path $manifest >/dev/null || {
+        echo "ci/lint.sh: if ${manifest%toml}lock does not fit its manifests, run this and commit it:" \
+            "cargo update --workspace --manifest-path $manifest" >&2
+        exit 1
+    }
+done
 cargo fmt --all --check
 for sources in crates/mq-shm/src/sync.rs crates/mq-core/src/shared/sync.rs; do
     [ -f "$sources" ] || { echo "ci/lint.sh: $sources no longer exists" >&2 && exit 1; }

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- aarch64-unknown-linux-gnu x86_64-unknown-linux-musl
 for target in "$@"; do
-    rustup target list --installed | grep -qx "$target" || rustup target add "$target"
+    grep -qx "$target" <<<"$(rustup target list --installed)" || rustup target add "$target"
     CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/targets cargo check -p mq-core -p mq-shm -p mq-comm -p mq-ffi \
         -p mq-trace -p mq-cli --target "$target"
 done

@@ -10,9 +10,14 @@ sources=$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library
 [ -d "$sources" ] || rustup component add rust-src --toolchain nightly
 export RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1 ${TSAN_OPTIONS:-}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/tsan"
+most_seconds=${SECONDS_AT_MOST:-$((900 * ${MQ_SLOWER:-1}))}
 run() {
+    local status=0 tests=(cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu "$@")
     echo "== $*"
-    timeout "${SECONDS_AT_MOST:-900}" cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu "$@"
+    "${tests[@]}" --no-run
+    timeout "$most_seconds" "${tests[@]}" || status=$?
+    [ "$status" -ne 124 ] || echo "ci/tsan.sh: $* took more than $most_seconds s (on a slow machine: MQ_SLOWER=5)" >&2
+    return "$status"
 }
 run -p mq-core --test shared_stress --test shared_divide --test shared_budget
 run -p mq-shm --test order

@@ -1,4 +1,4 @@
-# Jobs that end with the script that runs them. Sourced by bash scripts, also those of benches.
+# Jobs that end with the script that runs them. Sourced by bash scripts, also those of benches and ci.
 #
 # A shell handles a signal only between its commands, or while it waits for a background job. So everything that takes
 # long is started in the background, `alone SECONDS COMMAND... &`, and awaited, `status_of $!`.

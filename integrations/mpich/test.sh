@@ -108,7 +108,7 @@ programs() {
     else
         revoke
     fi
-    if "$work/stock/bin/mpichversion" | grep -q enable-mpit-pvars; then
+    if grep -q enable-mpit-pvars <<<"$("$work/stock/bin/mpichversion")"; then
         check_lengths posted_recvq_length unexpected_recvq_length
     else
         say "not built in, and not tested: MPI_T's variables (MQ_CONFIGURE=--enable-mpit-pvars=recvq $again_with --again)"

@@ -124,6 +124,14 @@ pub(crate) fn is_awake(place: &Place) -> bool {
     place.asleep.load(Ordering::Relaxed) & HOW == AWAKE
 }
 
+/// A minute, or as many times that as this machine is slower than usual (`MQ_SLOWER`): what takes longer hangs.
+#[cfg(all(test, not(mq_loom)))]
+pub(crate) fn a_minute() -> Duration {
+    let slower = std::env::var("MQ_SLOWER").ok();
+    let slower: u64 = slower.map_or(1, |times| times.parse().expect("MQ_SLOWER is a number"));
+    Duration::from_secs(60 * slower)
+}
+
 /// Records that a process sleeps. The caller then looks once more for messages, and calls [`sleep`] or
 /// [`stay_awake`].
 pub(crate) fn lie_down(place: &Place, fences: Fences) {
@@ -192,13 +200,13 @@ mod tests {
     /// The first process to wake it was killed before it did.
     #[test]
     fn one_that_is_being_woken_is_woken_by_the_next_too() {
-        const LONGEST: Duration = Duration::from_secs(60);
+        let longest = a_minute();
         let place = Place::default();
         let begun = Instant::now();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 lie_down(&place, Fences::Sleeper);
-                sleep(&place, Fences::Sleeper, LONGEST);
+                sleep(&place, Fences::Sleeper, longest);
             });
             while place.asleep.load(Ordering::Relaxed) & HOW != ASLEEP {
                 std::thread::yield_now();
@@ -210,7 +218,11 @@ mod tests {
             place.asleep.store(word, Ordering::Relaxed);
             wake(&place, Fences::Both);
         });
-        assert!(begun.elapsed() < LONGEST, "it was not woken");
+        let slept = begun.elapsed();
+        assert!(
+            slept < longest,
+            "it was not woken (on a slow machine: MQ_SLOWER=5)"
+        );
         assert!(is_awake(&place));
     }
 

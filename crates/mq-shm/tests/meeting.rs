@@ -10,13 +10,16 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use common::{untried, watchdog};
+use common::{at_most, untried, watchdog};
 use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process};
 use rustix::fs::fstat;
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Pid, Signal, Uid, geteuid, kill_process};
 
-const LONG: Duration = Duration::from_secs(60);
+/// More than a meeting takes.
+fn patience() -> Duration {
+    at_most(60)
+}
 
 fn place(what: &str) -> String {
     format!("test-{}-{what}", std::process::id())
@@ -32,9 +35,9 @@ fn who_comes_first_hands_its_segment_to_the_others() {
     let _dog = watchdog(60);
     let place = place("first");
     let geometry = Geometry::new(3).unwrap();
-    let (first, host) = Mapped::meet(&place, geometry, LONG).unwrap();
+    let (first, host) = Mapped::meet(&place, geometry, patience()).unwrap();
     let host = host.expect("nobody was there");
-    let come = |name: String| std::thread::spawn(move || Mapped::meet(&name, geometry, LONG));
+    let come = |name: String| std::thread::spawn(move || Mapped::meet(&name, geometry, patience()));
     let guests = [come(place.clone()), come(place.clone())];
     while guests.iter().any(|guest| !guest.is_finished()) {
         host.admit().unwrap();
@@ -58,9 +61,9 @@ fn who_waits_for_a_host_that_ends_is_the_next_host() {
     let _dog = watchdog(60);
     let place = place("next");
     let geometry = Geometry::new(2).unwrap();
-    let (first, host) = Mapped::meet(&place, geometry, LONG).unwrap();
+    let (first, host) = Mapped::meet(&place, geometry, patience()).unwrap();
     let name = place.clone();
-    let waiting = std::thread::spawn(move || Mapped::meet(&name, geometry, LONG));
+    let waiting = std::thread::spawn(move || Mapped::meet(&name, geometry, patience()));
     std::thread::sleep(Duration::from_millis(20));
     drop(host);
     let (second, host) = waiting.join().unwrap().unwrap();
@@ -87,7 +90,8 @@ fn a_place_that_somebody_holds_for_nobody_is_an_error() {
     );
     assert_eq!(error.to_string(), said);
     drop(held);
-    assert!(Mapped::meet(&place, geometry, LONG).unwrap().1.is_some());
+    let (_memory, host) = Mapped::meet(&place, geometry, patience()).unwrap();
+    assert!(host.is_some());
 }
 
 /// The place at which a child is to wait in vain.
@@ -109,7 +113,7 @@ fn who_is_interrupted_again_and_again_does_not_wait_for_ever() {
     let _dog = watchdog(60);
     let place = place("interrupted");
     // Nobody is let in.
-    let (_memory, host) = Mapped::meet(&place, Geometry::new(2).unwrap(), LONG).unwrap();
+    let (_memory, host) = Mapped::meet(&place, Geometry::new(2).unwrap(), patience()).unwrap();
     assert!(host.is_some());
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_child_waits_in_vain", "--nocapture"])
@@ -135,11 +139,12 @@ fn who_is_interrupted_again_and_again_does_not_wait_for_ever() {
 fn others_than_those_that_are_expected_do_not_meet() {
     let _dog = watchdog(60);
     let place = place("other");
-    let (_first, host) = Mapped::meet(&place, Geometry::new(2).unwrap(), LONG).unwrap();
+    let (_first, host) = Mapped::meet(&place, Geometry::new(2).unwrap(), patience()).unwrap();
     let host = host.unwrap();
     let name = place.clone();
-    let other =
-        std::thread::spawn(move || Mapped::meet(&name, Geometry::new(3).unwrap(), LONG).map(drop));
+    let other = std::thread::spawn(move || {
+        Mapped::meet(&name, Geometry::new(3).unwrap(), patience()).map(drop)
+    });
     while !other.is_finished() {
         host.admit().unwrap();
         std::thread::sleep(Duration::from_millis(1));
@@ -151,7 +156,7 @@ fn others_than_those_that_are_expected_do_not_meet() {
     assert_eq!(error, said);
 
     let long = "n".repeat(200);
-    let error = Mapped::meet(&long, Geometry::new(2).unwrap(), LONG).unwrap_err();
+    let error = Mapped::meet(&long, Geometry::new(2).unwrap(), patience()).unwrap_err();
     let said = format!("meeting the other processes at {long}: ");
     assert!(error.to_string().starts_with(&said), "{error}");
 }
@@ -166,11 +171,11 @@ fn a_place_of_another_user_is_an_error() {
     }
     let place = place("stranger");
     let geometry = Geometry::new(2).unwrap();
-    let (_memory, host) = Mapped::meet(&place, geometry, LONG).unwrap();
+    let (_memory, host) = Mapped::meet(&place, geometry, patience()).unwrap();
     let name = place.clone();
     let stranger = std::thread::spawn(move || {
         rustix::thread::set_thread_uid(Uid::from_raw(65_534)).unwrap();
-        Mapped::meet(&name, geometry, LONG).map(drop)
+        Mapped::meet(&name, geometry, patience()).map(drop)
     });
     let error = stranger.join().unwrap().unwrap_err().to_string();
     let said =

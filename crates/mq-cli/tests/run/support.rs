@@ -8,14 +8,22 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// After this time something is taken to hang.
-const WATCHDOG: Duration = Duration::from_secs(90);
+/// After this time something is taken to hang: longer on a machine that is slower than usual (`MQ_SLOWER`).
+fn watchdog() -> Duration {
+    let slower = std::env::var("MQ_SLOWER").ok();
+    let slower: u64 = slower.map_or(1, |times| times.parse().expect("MQ_SLOWER is a number"));
+    Duration::from_secs(90 * slower)
+}
 
 /// Waits for a condition; panics if it does not become true.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
+    let patience = Instant::now() + watchdog();
     while !is_so() {
-        assert!(begin.elapsed() < WATCHDOG, "{what} did not happen");
+        let is_time = Instant::now() < patience;
+        assert!(
+            is_time,
+            "{what} did not happen (on a slow machine: MQ_SLOWER=5)"
+        );
         thread::sleep(Duration::from_millis(2));
     }
 }
@@ -102,8 +110,9 @@ impl Launcher {
 
     /// The next line of standard output.
     pub(crate) fn line(&self) -> String {
-        let line = self.lines.recv_timeout(WATCHDOG);
-        line.expect("a line comes").trim_end().to_owned()
+        let line = self.lines.recv_timeout(watchdog());
+        let line = line.expect("a line comes (on a slow machine: MQ_SLOWER=5)");
+        line.trim_end().to_owned()
     }
 
     /// The next lines of standard output, sorted.
@@ -136,6 +145,11 @@ impl Launcher {
     pub(crate) fn write(&mut self, text: &str) {
         let mut stdin = self.child.stdin.take().expect("piped");
         stdin.write_all(text.as_bytes()).expect("it is read");
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a child").is_some()
     }
 
     /// Waits for its end.

@@ -23,23 +23,26 @@ pub(crate) struct Watchdog(#[expect(dead_code, reason = "only dropped")] Sender<
 
 /// Begins to watch a test.
 pub(crate) fn watchdog(seconds: u64) -> Watchdog {
+    let time = at_most(seconds);
     let (held, dropped) = channel();
     std::thread::spawn(move || {
         // Nothing is ever sent.
-        let ended = dropped.recv_timeout(Duration::from_secs(seconds * slower()));
+        let ended = dropped.recv_timeout(time);
         if ended == Err(RecvTimeoutError::Timeout) {
-            eprintln!("{} hangs", env::args().collect::<Vec<_>>().join(" "));
+            let test = env::args().collect::<Vec<_>>().join(" ");
+            eprintln!("{test} hangs (on a slow machine: MQ_SLOWER=5)");
             std::process::abort();
         }
     });
     Watchdog(held)
 }
 
-/// How many times slower than usual this machine is (`MQ_SLOWER`), such as one that is emulated: what hangs elsewhere
-/// may be under way here.
-fn slower() -> u64 {
-    let said = std::env::var("MQ_SLOWER").ok();
-    said.map_or(1, |times| times.parse().expect("MQ_SLOWER is a number"))
+/// So many seconds, or as many times that as this machine is slower than usual (`MQ_SLOWER`), such as one that is
+/// emulated: what hangs elsewhere may be under way there.
+pub(crate) fn at_most(seconds: u64) -> Duration {
+    let slower = env::var("MQ_SLOWER").ok();
+    let slower: u64 = slower.map_or(1, |times| times.parse().expect("MQ_SLOWER is a number"));
+    Duration::from_secs(seconds * slower)
 }
 
 /// This machine does not let a test try something: it says so, and fails where everything has to be tried

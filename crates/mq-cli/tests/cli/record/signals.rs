@@ -12,13 +12,19 @@ use crate::support::command;
 
 /// An application that does not end by itself: it records its own and its parent's process number.
 const GOES_ON: &str = "ulimit -c 0\ncd \"$(dirname \"$0\")\"\necho $$ > number\n\
-                       echo $PPID > parent\ntouch ready\nexec sleep 60\n";
+                       echo $PPID > parent\ntouch ready\nexec sleep $((60 * ${MQ_SLOWER:-1}))\n";
 
 /// Waits for a condition; panics if it does not become true.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(50);
+    let slower = std::env::var("MQ_SLOWER").ok();
+    let slower: u64 = slower.map_or(1, |times| times.parse().expect("MQ_SLOWER is a number"));
+    let patience = Instant::now() + Duration::from_secs(50 * slower);
     while !is_so() {
-        assert!(Instant::now() < patience, "{what} does not happen");
+        let is_time = Instant::now() < patience;
+        assert!(
+            is_time,
+            "{what} does not happen (on a slow machine: MQ_SLOWER=5)"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
 }
