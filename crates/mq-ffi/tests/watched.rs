@@ -111,10 +111,16 @@ fn traced(name: &str, steps: impl FnOnce(*mut mq_engine)) -> String {
         assert_eq!(mq_engine_free(engine), MQ_NONE);
         assert_eq!(mq_session_close(session), MQ_NONE);
     }
-    let files: Vec<_> = std::fs::read_dir(&folder).expect("it is there").collect();
-    assert_eq!(files.len(), 1);
-    let file = files.into_iter().flatten().next().expect("a trace").path();
-    let text = std::fs::read_to_string(file).expect("it is text");
+    let files = std::fs::read_dir(&folder).expect("it is there").flatten();
+    let paths = files.map(|file| file.path());
+    // A trace that ended early has the reason beside it.
+    let traces: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "mqt"))
+        .collect();
+    let [trace] = &traces[..] else {
+        panic!("{traces:?}");
+    };
+    let text = std::fs::read_to_string(trace).expect("it is text");
     std::fs::remove_dir_all(&folder).expect("it is ours");
     text.lines()
         .filter(|line| !line.starts_with('#'))

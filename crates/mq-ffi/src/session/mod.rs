@@ -168,7 +168,10 @@ impl Session {
                 self.say(&report::recorded(&recorded, left_out, self.began.elapsed()));
             }
             Err(error) => {
-                self.say(&format!("the trace {} is incomplete: {error}", path.display()));
+                self.say(&format!(
+                    "the trace {} is incomplete: {error}",
+                    path.display()
+                ));
                 self.leave_reason(&path, &error.to_string());
             }
         }
