@@ -1,6 +1,7 @@
 //! The command line: commands, options and their help.
 
 mod advise;
+mod generate;
 #[cfg(target_os = "linux")]
 mod node;
 mod record;
@@ -9,12 +10,12 @@ mod run;
 
 use std::path::PathBuf;
 
-use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mq_core::structures::{Choice, ChoiceError, Kind};
-use mq_trace::generate::{Filled, KeyedBy, Order};
 
 pub(crate) use self::advise::AdviseOptions;
+pub(crate) use self::generate::{DepthOptions, Generate, GenerateCommand, WorkloadOptions};
 #[cfg(target_os = "linux")]
 pub(crate) use self::node::{
     BandwidthOptions, By, Call, CallsOptions, HaloOptions, NodeOptions, PingpongOptions,
@@ -113,7 +114,8 @@ pub(crate) enum Format {
     after_help = "\
 Times are per operation: the median of the repetitions, minus the fastest pass of an empty loop over \
 the same operations (the loop floor). The structures are timed in turn, so that a slow spell of the \
-machine affects all of them.
+machine affects all of them. `clusters` gets its groups of senders from the trace itself: its figures are \
+for a profile that only an earlier, equal run could give, and a library has none.
 
 Examples:
   mq replay traces/hpcc32-r0.mqt.gz
@@ -124,8 +126,9 @@ Examples:
   mq generate depth --depth 512 | mq replay -
 
 Times are also given relative to `list`, which is therefore always timed: on queues of 100,000 entries \
-that takes most of the time. One trace at a time is held in memory, at 48 bytes per operation; \
-several are read twice. If the reader of standard output exits early, the replay stops after the current \
+that takes most of the time. One trace at a time is held in memory, at 48 bytes per operation, and at 24 \
+more for each cancelled receive in each structure; several are read twice. A file that is named more than \
+once is one trace. If the reader of standard output exits early, the replay stops after the current \
 trace; with --plot it continues for the plot.
 
 Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in a \
@@ -157,8 +160,8 @@ pub(crate) struct Timed {
         value_parser = asked,
     )]
     structure: Vec<Asked>,
-    /// Timed repetitions of each structure, 1 to 1,000,000, after one warm-up; very slow structures get
-    /// fewer
+    /// Timed repetitions of each structure, 1 to 1,000,000, after one warm-up; at most 4 of a structure that
+    /// takes more than 2 s for the trace, and 1 from 30 s on
     #[arg(short, long, value_name = "N", default_value_t = 15,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) repeat: u32,
@@ -194,8 +197,14 @@ impl Timed {
 #[command(after_help = "\
 Search lengths are those of `list`: the number of entries compared, in one list for all communicators. \
 After several traces, such as the ranks of one run, comes a table with a row for each and one for all \
-together. One trace at a time is held in memory, at some 70 bytes per operation; several are read \
-twice, so that a malformed one is rejected before any work is done.
+together. Shares of probes are of those recorded: `mq`'s recorder leaves out a probe that finds nothing \
+again, and writes one that waits first as one that found nothing. Which messages belong to collective \
+operations is told by Open MPI's tags, and only in traces whose header names it (mpi=openmpi-..., or \
+source=openmpi-...). In json, a communicator's `declared_size` is the one that the trace gives it, or null; \
+`size` may be larger, since structures plan for all ranks that occur.
+
+One trace at a time is held in memory, at some 60 bytes per operation; several are read twice, so that a \
+malformed one is rejected before any work is done. A file that is named more than once is one trace.
 
 Examples:
   mq stats traces/hpcc32-r0.mqt.gz
@@ -221,83 +230,6 @@ pub(crate) struct StatsOptions {
     /// trace, or for the 24 traces with the longest queues if there are more
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file())]
     pub(crate) plot: Option<PathBuf>,
-}
-
-/// `mq generate`.
-#[derive(Args, Debug)]
-#[command(
-    arg_required_else_help = true,
-    after_help = "\
-Examples:
-  mq generate depth --depth 1024 --order random -o random.mqt.gz
-  mq generate depth --help"
-)]
-pub(crate) struct Generate {
-    /// What to generate.
-    #[command(subcommand)]
-    pub(crate) command: GenerateCommand,
-}
-
-/// The generators.
-#[derive(Subcommand, Debug)]
-pub(crate) enum GenerateCommand {
-    /// Fill one queue to a depth and drain it, round after round
-    Depth(DepthOptions),
-}
-
-/// Options of `mq generate depth`.
-#[derive(Args, Debug)]
-#[command(
-    allow_negative_numbers = true,
-    after_help = "\
-The recorded outcomes are those of MPI's matching rules, so that `mq replay` can check them. Computing \
-them takes time quadratic in the depth. With wildcards, a receive may take another's message, so that \
-some receives and messages stay queued in later rounds.
-
-Examples:
-  mq generate depth --depth 1024 -o reverse.mqt.gz
-  mq generate depth --queue posted --order random --any-source 10 -o posted.mqt.gz
-  mq generate depth --depth 16 --by tag --contexts 4 --rounds 2"
-)]
-pub(crate) struct DepthOptions {
-    /// Entries in the filled queue, over all communicators, 1 to 1,000,000
-    #[arg(long, value_name = "N", default_value_t = 1024,
-        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) depth: u32,
-    /// Order in which the queue is drained: as filled, backwards, or shuffled
-    #[arg(long, value_name = "ORDER", default_value = Order::Reverse.name(),
-        value_parser = named(Order::ALL, Order::name))]
-    pub(crate) order: Order,
-    /// Which queue is filled: receives before their messages, or messages before their receives
-    #[arg(long, value_name = "QUEUE", default_value = Filled::Unexpected.name(),
-        value_parser = named(Filled::ALL, Filled::name))]
-    pub(crate) queue: Filled,
-    /// What distinguishes the messages: each has its own source rank, or its own tag
-    #[arg(long, value_name = "KEY", default_value = KeyedBy::Source.name(),
-        value_parser = named(KeyedBy::ALL, KeyedBy::name))]
-    pub(crate) by: KeyedBy,
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percentage,
-        help = "Share of receives from ANY_SOURCE, in percent")]
-    pub(crate) any_source: f64,
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percentage,
-        help = "Share of receives with ANY_TAG, in percent, independent of --any-source")]
-    pub(crate) any_tag: f64,
-    /// Communicators over which the entries are dealt round-robin, 1 to 65,536
-    #[arg(long, value_name = "N", default_value_t = 1,
-        value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    pub(crate) contexts: u32,
-    /// How often the queue is filled and drained, 1 to 1,000,000; twice the depth times this is at most
-    /// 20,000,000
-    #[arg(long, value_name = "N", default_value_t = 1,
-        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) rounds: u32,
-    /// Seed of all random choices; the same seed gives the same trace
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// File to write, gzip-compressed if its name ends in .gz; without it, or with `-`, plain text goes to
-    /// standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
 }
 
 /// Options of `mq structures`.
@@ -328,24 +260,6 @@ fn asked(text: &str) -> Result<Asked, String> {
         _ => wrong.to_string(),
     };
     text.parse().map(Asked::One).map_err(wrong)
-}
-
-/// One of `values`, by name.
-fn named<T: Copy + Send + Sync + 'static>(
-    values: &'static [T],
-    name: fn(T) -> &'static str,
-) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(values.iter().map(move |&value| name(value))).try_map(move |given| {
-        let known = values.iter().copied().find(|&value| name(value) == given);
-        known.ok_or("unknown name")
-    })
-}
-
-fn percentage(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
-        _ => Err("expected a percentage from 0 to 100".into()),
-    }
 }
 
 /// A file for a plot; names need not be UTF-8.

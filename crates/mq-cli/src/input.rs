@@ -1,5 +1,7 @@
 //! Reading the traces given to a command.
 
+use std::collections::HashSet;
+use std::collections::hash_map::{Entry, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -105,6 +107,13 @@ impl Found {
         }
     }
 
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Stdin => None,
+            Self::Named(path) | Self::Inside(path) => Some(path),
+        }
+    }
+
     fn read(&self) -> Result<Trace, TraceError> {
         match self {
             // Opening its path would fail for a socket or another user's file.
@@ -160,7 +169,8 @@ impl Facts {
 }
 
 /// Reads all traces, so that a malformed one is rejected before any work is done. A directory stands
-/// for the traces in it; those that cannot be read are left out. `-` stands for standard input.
+/// for the traces in it; those that cannot be read are left out. `-` stands for standard input. A file that is named
+/// more than once is one trace.
 ///
 /// # Cost
 /// Several files are read twice, here and by [`LeftOut::read`], and one at a time is in memory, at 48 bytes per
@@ -204,6 +214,7 @@ pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Good>, LeftOut), Error> {
 fn files(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Uncollected>), Error> {
     let mut files = Vec::with_capacity(paths.len());
     let mut uncollected = Vec::new();
+    let mut directories = HashSet::new();
     for path in paths {
         if path.as_os_str() == "-" {
             if files.iter().any(|file| matches!(file, Found::Stdin)) {
@@ -215,6 +226,9 @@ fn files(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Uncollected>), Error> {
         }
         if !path.is_dir() {
             files.push(Found::Named(path.clone()));
+            continue;
+        }
+        if !directories.insert(whole(path)) {
             continue;
         }
         let inside = traces_in(path).map_err(|error| Error::list(path, error))?;
@@ -229,10 +243,39 @@ fn files(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Uncollected>), Error> {
         files.extend(inside.into_iter().map(Found::Inside));
         uncollected.extend(left);
     }
-    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let named: Vec<PathBuf> = paths.iter().map(|path| whole(path)).collect();
-    uncollected.retain(|left| !named.contains(&whole(&left.directory)));
-    Ok((files, uncollected))
+    uncollected.retain(|left: &Uncollected| !directories.contains(&whole(&left.directory)));
+    Ok((once(files), uncollected))
+}
+
+/// Each file once, whatever names lead to it. What is not a file, such as a pipe, gives something else each time.
+fn once(files: Vec<Found>) -> Vec<Found> {
+    let mut places = HashMap::new();
+    let mut distinct: Vec<Found> = Vec::with_capacity(files.len());
+    for file in files {
+        let Some(path) = file.path().filter(|path| path.is_file()) else {
+            distinct.push(file);
+            continue;
+        };
+        match places.entry(whole(path)) {
+            Entry::Vacant(free) => {
+                free.insert(distinct.len());
+                distinct.push(file);
+            }
+            Entry::Occupied(place) => {
+                let before = &mut distinct[*place.get()];
+                // One that was named must be readable.
+                if matches!(*before, Found::Inside(_)) && matches!(file, Found::Named(_)) {
+                    *before = file;
+                }
+            }
+        }
+    }
+    distinct
+}
+
+/// The path without links, if it leads anywhere.
+fn whole(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// The places in a directory where killed or running recordings have left traces.

@@ -39,7 +39,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{Cli, Command, GenerateCommand};
+use crate::cli::{Cli, Command};
 use crate::error::Error;
 
 /// The exit code of a replay whose pairings differ from the recorded ones, and of a recording with
@@ -82,9 +82,7 @@ fn run(command: &Command) -> Result<ExitCode, Error> {
         Command::GuardRanks => return Ok(run::guard_ranks()),
         Command::Advise(options) => return advise::run(options).map(exit_code),
         Command::Stats(options) => stats::run(options)?,
-        Command::Generate(generate) => match &generate.command {
-            GenerateCommand::Depth(options) => generate::depth(options)?,
-        },
+        Command::Generate(options) => generate::run(&options.command)?,
         Command::Structures(options) => structures::run(options)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -6,10 +6,10 @@ use indicatif::ProgressBar;
 use mq_core::structures::Choice;
 use mq_trace::{Floor, Replay, Trace, timed};
 
-/// From this time on a repetition is slow, and its structure gets fewer of them.
+/// A repetition that takes longer is slow, and its structure gets [`FEWEST`] of them.
 const SLOW: Duration = Duration::from_secs(2);
-/// Time for all repetitions of a slow structure, if a single repetition takes less.
-const SLOW_BUDGET: Duration = Duration::from_secs(10);
+/// A structure whose repetition takes longer gets a single one, which shows no spread.
+pub(crate) const SLOWEST: Duration = Duration::from_secs(30);
 /// The fewest repetitions that show a spread: fewer have no quartiles.
 pub(crate) const FEWEST: usize = 4;
 
@@ -131,11 +131,14 @@ impl<'a> Series<'a> {
 
 /// The number of repetitions of something whose repetition takes `one`.
 fn affordable(one: Duration, repetitions: usize) -> usize {
-    if one <= SLOW {
-        return repetitions;
-    }
-    let fitting = SLOW_BUDGET.as_secs_f64() / one.as_secs_f64();
-    repetitions.min(fitting as usize).max(1)
+    let most = if one <= SLOW {
+        repetitions
+    } else if one <= SLOWEST {
+        FEWEST
+    } else {
+        1
+    };
+    repetitions.min(most)
 }
 
 /// The middle of sorted values, or the mean of the two in the middle; none if there are no values.
@@ -201,7 +204,9 @@ mod tests {
     fn slow_structures_are_repeated_less_often() {
         let wanted = |millis| affordable(Duration::from_millis(millis), 15);
         assert_eq!((wanted(1), wanted(2000)), (15, 15));
-        assert_eq!((wanted(2500), wanted(6000), wanted(60_000)), (4, 1, 1));
+        let slow = [2001, 6000, 30_000].map(wanted);
+        assert_eq!(slow, [FEWEST; 3], "enough to show a spread");
+        assert_eq!(wanted(30_001), 1);
         assert_eq!(affordable(Duration::from_secs(3), 1), 1);
     }
 

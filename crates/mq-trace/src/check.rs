@@ -5,10 +5,11 @@ use std::sync::Arc;
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::{Choice, Kind, KindVisitor};
 use mq_core::{
-    Arrive, Engine, EngineOptions, Footprint, Handle, MatchQueues, Pattern, Post, Tuning, Visits,
+    Arrive, Engine, EngineOptions, Footprint, MatchQueues, Pattern, Post, Tuning, Visits,
 };
 
 use crate::mismatch::Mismatch;
+use crate::replay::Kept;
 use crate::trace::{Operation, Trace};
 
 /// What a checking replay found.
@@ -116,7 +117,7 @@ where
     trace.create_contexts(&mut engine);
     let mut run = Run {
         weights: Weights::default(),
-        handles: vec![None; trace.receives() as usize],
+        handles: Kept::with_room_for(trace.operations()),
         receives: 0,
         messages: 0,
         lengths: Lengths::default(),
@@ -150,7 +151,7 @@ impl KindVisitor<MpiPattern, u32, u32> for Checker<'_> {
 /// A checking replay in progress.
 struct Run<Q: MatchQueues> {
     engine: Engine<Q>,
-    handles: Vec<Option<Handle>>,
+    handles: Kept,
     receives: u32,
     messages: u32,
     lengths: Lengths,
@@ -213,7 +214,7 @@ where
             }
             Operation::Arrive { envelope } => Some(envelope.context().0),
             Operation::Cancel { receive } => {
-                let handle = self.handles.get(receive as usize)?.as_ref()?;
+                let handle = self.handles.of(receive)?;
                 Some(handle.context().0)
             }
         }
@@ -222,7 +223,7 @@ where
     fn perform(&mut self, operation: Operation) -> Result<Option<u32>, Unperformed> {
         let visits = &mut self.report.visits;
         match operation {
-            Operation::Post { pattern, .. } => {
+            Operation::Post { pattern, cancelled } => {
                 let receive = self.receives;
                 self.receives += 1;
                 self.report.unexpected_searches += 1;
@@ -234,7 +235,9 @@ where
                     }
                     Post::Queued(handle) => {
                         self.lengths.posted += 1;
-                        self.handles[receive as usize] = Some(handle);
+                        if cancelled {
+                            self.handles.keep(receive, handle);
+                        }
                         Ok(None)
                     }
                 }
@@ -261,7 +264,7 @@ where
                 Ok(seen.map_err(|_| Unperformed)?.map(|(_, &message)| message))
             }
             Operation::Cancel { receive } => {
-                let handle = self.handles.get(receive as usize).copied().flatten();
+                let handle = self.handles.of(receive);
                 let cancelled = handle.and_then(|handle| self.engine.cancel(handle));
                 self.lengths.posted -= usize::from(cancelled.is_some());
                 if cancelled == Some(receive) {

@@ -9,7 +9,7 @@
 //! - [`timed`]: replays it again for timing.
 //! - [`Oracle`]: the matching rules as plain code; [`conformance`] compares any structure with it, for
 //!   any sequence of operations.
-//! - [`generate`]: traces of queue-depth patterns.
+//! - [`generate`]: traces of queue-depth patterns, and of applications whose queues were published.
 //!
 //! ```
 //! use mq_core::structures::Kind;

@@ -28,9 +28,43 @@ pub trait Replay {
 pub struct Timed<'a, Q: MatchQueues> {
     operations: &'a [Operation],
     engine: Engine<Q>,
-    /// Handles of the receives that the trace cancels, by receive, as a library has them in its
-    /// requests. Empty if the trace cancels none.
-    handles: Vec<Option<Handle>>,
+    handles: Kept,
+}
+
+/// The handles of the receives that a trace cancels, as a library has them in its requests. Those of others are not
+/// kept: among millions of receives a few may be cancelled, and many structures are timed in turn.
+#[derive(Debug)]
+pub(crate) struct Kept(Vec<(u32, Handle)>);
+
+impl Kept {
+    /// None yet, with room for all of these operations.
+    pub(crate) fn with_room_for(operations: &[Operation]) -> Self {
+        let cancelled = operations.iter().filter(|operation| {
+            matches!(
+                **operation,
+                Operation::Post {
+                    cancelled: true,
+                    ..
+                }
+            )
+        });
+        Self(Vec::with_capacity(cancelled.count()))
+    }
+
+    /// Receives come in the order of their numbers.
+    pub(crate) fn keep(&mut self, receive: u32, handle: Handle) {
+        self.0.push((receive, handle));
+    }
+
+    /// The handle of a receive, if it was queued.
+    pub(crate) fn of(&self, receive: u32) -> Option<Handle> {
+        let at = self.0.binary_search_by_key(&receive, |&(kept, _)| kept);
+        at.ok().map(|at| self.0[at].1)
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
 }
 
 /// Timed replays of `trace` through a structure, chosen as for [`check()`](crate::check()).
@@ -70,13 +104,14 @@ where
         Self {
             operations: trace.operations(),
             engine,
-            handles: vec![None; receives_to_cancel_among(trace.operations())],
+            handles: Kept::with_room_for(trace.operations()),
         }
     }
 
     /// All operations, once.
     #[inline(never)]
     pub fn replay(&mut self) {
+        self.handles.clear();
         let (mut receives, mut messages) = (Payload::MIN, Payload::MIN);
         for operation in self.operations {
             match *operation {
@@ -107,33 +142,16 @@ where
 
     #[inline(never)]
     fn remember(&mut self, receive: Payload, handle: Handle) {
-        let number = usize::try_from(receive.get() - 1).ok();
-        if let Some(kept) = number.and_then(|number| self.handles.get_mut(number)) {
-            *kept = Some(handle);
+        if let Ok(receive) = u32::try_from(receive.get() - 1) {
+            self.handles.keep(receive, handle);
         }
     }
 
     #[inline(never)]
     fn cancel(&mut self, receive: u32) {
-        let kept = self.handles.get(receive as usize).copied().flatten();
-        if let Some(handle) = kept {
+        if let Some(handle) = self.handles.of(receive) {
             black_box(self.engine.cancel(handle));
         }
-    }
-}
-
-/// The number of receives, if any of them is cancelled.
-fn receives_to_cancel_among(operations: &[Operation]) -> usize {
-    let posts = || {
-        operations.iter().filter_map(|operation| match operation {
-            Operation::Post { cancelled, .. } => Some(*cancelled),
-            _ => None,
-        })
-    };
-    if posts().any(|cancelled| cancelled) {
-        posts().count()
-    } else {
-        0
     }
 }
 
@@ -209,14 +227,21 @@ mod tests {
 
     #[test]
     fn what_a_trace_cancels_is_not_left_in_the_queues() {
-        let text = "# mqtrace 1\nc 0 2 0\np 0 1 3\np 0 1 4\nx 0\n";
+        let text = "# mqtrace 1\nc 0 2 0\np 0 1 3\np 0 1 4\np 0 1 5\nx 2\nx 0\n";
         let trace = Trace::read(TraceReader::new("cancels", text.as_bytes()).expect("a header"));
         let trace = trace.expect("valid");
         let mut timed =
             Timed::<Indexed<MpiPattern, Payload, Payload>>::new(&trace, EngineOptions::new());
         for _ in 0..2 {
             timed.repetition();
-            assert_eq!(timed.engine.posted_len(), 1, "of two one was cancelled");
+            assert_eq!(timed.engine.posted_len(), 1, "of three two were cancelled");
+            assert_eq!(timed.handles.0.len(), 2, "others need no handle");
         }
+    }
+
+    /// As the help of `mq` says.
+    #[test]
+    fn a_receive_that_is_cancelled_takes_24_bytes() {
+        assert_eq!(size_of::<(u32, Handle)>(), 24);
     }
 }

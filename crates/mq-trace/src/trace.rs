@@ -54,6 +54,8 @@ pub struct Communicator {
     /// Ranks that structures plan for: the declared size, or more if larger ranks occur (the
     /// remote group of an intercommunicator).
     pub size: u32,
+    /// The size that the trace declares, if it does.
+    pub declared_size: Option<u32>,
     /// This process's rank, if declared.
     pub my_rank: Option<u32>,
 }
@@ -209,6 +211,7 @@ impl Trace {
         self.communicators.entry(comm).or_insert(Communicator {
             comm,
             size: 1,
+            declared_size: None,
             my_rank: None,
         })
     }
@@ -221,6 +224,7 @@ impl Trace {
     fn declare(&mut self, comm: u32, size: u32, my_rank: u32) {
         let communicator = self.communicator(comm);
         communicator.size = communicator.size.max(size);
+        communicator.declared_size = Some(size);
         communicator.my_rank = Some(my_rank);
     }
 
@@ -330,16 +334,21 @@ mod tests {
 
     #[test]
     fn an_undeclared_or_late_communicator_is_as_large_as_its_ranks_say() {
-        let lines: Vec<Line> = ["a 1 6 0", "c 2 3 0", "a 2 1 0", "p 2 7 0", "c 1 4 2"]
-            .iter()
-            .map(|line| Line::parse(line).expect("valid"))
-            .collect();
+        let lines = [
+            "a 1 6 0", "c 2 3 0", "a 2 1 0", "p 2 7 0", "c 1 4 2", "a 3 1 0",
+        ];
+        let lines = lines.map(|line| Line::parse(line).expect("valid"));
         let trace = Trace::from_lines("test", &lines);
         let sizes: Vec<_> = trace
             .communicators()
-            .map(|c| (c.comm, c.size, c.my_rank))
+            .map(|c| (c.comm, c.size, c.declared_size, c.my_rank))
             .collect();
-        assert_eq!(sizes, [(1, 7, Some(2)), (2, 8, Some(0))]);
+        let expected = [
+            (1, 7, Some(4), Some(2)),
+            (2, 8, Some(3), Some(0)),
+            (3, 2, None, None),
+        ];
+        assert_eq!(sizes, expected);
     }
 
     #[test]

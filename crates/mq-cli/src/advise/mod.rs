@@ -64,7 +64,7 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
         };
         let (replayed, same) = replay::replay(&trace, &choices, repetitions);
         reproduced &= same;
-        let advice = Advice::on(&trace, &replayed, label);
+        let advice = Advice::on(&trace, &replayed, label, repetitions);
         if options.format == Format::Table && !options.summary {
             let separator = if advices.is_empty() { "" } else { "\n" };
             let text = table::render(&replayed, &advice, repetitions);
@@ -77,7 +77,7 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     if advices.is_empty() {
         return left_out.verdict().map(|()| reproduced);
     }
-    let together = Advice::together(&advices, own);
+    let together = Advice::together(&advices, own, repetitions);
     let printed = match options.format {
         Format::Table if options.summary => report::print(&table::together(&together)),
         Format::Table if advices.len() == 1 => Ok(()),
@@ -118,21 +118,22 @@ fn choices(mut asked: Vec<Choice>, traces: &[Good]) -> Vec<Choice> {
 }
 
 impl Advice {
-    fn on(trace: &Trace, replayed: &Replayed, label: &str) -> Self {
+    fn on(trace: &Trace, replayed: &Replayed, label: &str, wanted: usize) -> Self {
         let (summary, _) = stats::describe(trace);
+        let own = own::structure(trace.header());
         let (costs, evidence) = (Costs::of(replayed), Evidence::of(&summary));
         Self {
             trace: trace.name().into(),
             label: label.into(),
             communicators: Some(replayed.communicators),
             floor_ns_per_op: Some(replayed.floor_ns_per_op),
-            verdict: Verdict::on(&costs, &evidence, label, own::structure(trace.header())),
+            verdict: Verdict::on(&costs, &evidence, label, own, wanted),
             costs,
             evidence,
         }
     }
 
-    fn together(advices: &[Self], own: Option<Kind>) -> Self {
+    fn together(advices: &[Self], own: Option<Kind>, wanted: usize) -> Self {
         let costs = Costs::together(advices.iter().map(|advice| &advice.costs));
         let evidence = Evidence::together(advices.iter().map(|advice| &advice.evidence));
         let (trace, label) = match advices {
@@ -144,7 +145,7 @@ impl Advice {
         };
         let on = differing(advices).unwrap_or_else(|| label.clone());
         Self {
-            verdict: Verdict::on(&costs, &evidence, &on, own),
+            verdict: Verdict::on(&costs, &evidence, &on, own, wanted),
             trace,
             label,
             communicators: None,

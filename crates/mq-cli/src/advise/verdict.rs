@@ -6,11 +6,13 @@ use serde::Serialize;
 use super::costs::{Cost, Costs};
 use super::evidence::Evidence;
 use crate::report::{count, counted, decimal, share};
-use crate::timing::FEWEST;
+use crate::timing::{FEWEST, SLOWEST};
 
-/// The share of `list`'s time below which no difference counts, however steady the repetitions are:
+/// The share of the slower structure's time below which no difference counts, however steady the repetitions are:
 /// about the difference between two builds of the same code.
 const LEAST_NOISE: f64 = 0.05;
+/// What takes more than this many times as long is slower, whatever the spread of its repetitions is.
+const FAR: f64 = 2.0;
 /// No structure can gain this much over `list`: with this much noise or more, nothing speaks for the default.
 const MOST_NOISE: f64 = 1.0;
 /// The smallest gain, in nanoseconds per operation, that is worth leaving the default: a smaller gain is
@@ -30,7 +32,7 @@ pub(super) struct Verdict {
     pub(super) default: &'static str,
     /// The structure of the library that wrote the trace, if it is known and not `list`.
     pub(super) own: Option<&'static str>,
-    /// The share of `list`'s time up to which differences are noise; none if unknown, because of too few
+    /// The share of `list`'s time up to which differences from it are noise; none if unknown, because of too few
     /// repetitions or operations, or because pairings differ.
     pub(super) noise: Option<f64>,
     /// Why, as a sentence or two.
@@ -39,8 +41,14 @@ pub(super) struct Verdict {
 
 impl Verdict {
     /// The verdict on `place`: the name of a trace, or a phrase for several. `own` is the structure of the
-    /// library that wrote it, if that is not `list`.
-    pub(super) fn on(costs: &Costs, evidence: &Evidence, place: &str, own: Option<Kind>) -> Self {
+    /// library that wrote it, if that is not `list`; `wanted` is the number of repetitions asked for.
+    pub(super) fn on(
+        costs: &Costs,
+        evidence: &Evidence,
+        place: &str,
+        own: Option<Kind>,
+        wanted: usize,
+    ) -> Self {
         let default = Kind::default().name();
         let stay = |reason: String| Self {
             recommended: default.into(),
@@ -49,24 +57,22 @@ impl Verdict {
             noise: None,
             verdict: format!("{reason}; stay with {default}, the default."),
         };
-        let Some(contest) = Contest::of(costs) else {
+        let timed = own.and_then(|own| costs.of_kind(own));
+        let Some(contest) = Contest::of(costs, timed) else {
             return stay(format!("pairings differ from the recorded ones on {place}"));
         };
         if contest.list.total_ns < SHORTEST {
             return stay(format!("too few operations to tell on {place}"));
         }
-        if contest.repetitions < FEWEST {
-            return stay(contest.too_seldom(place));
-        }
         let recommended = contest.winner();
+        let repetitions = contest.repetitions(recommended);
+        if repetitions < FEWEST {
+            return stay(contest.too_seldom(repetitions, place, wanted));
+        }
         if contest.noise >= MOST_NOISE && recommended.structure == default {
             return Self {
                 noise: Some(contest.noise),
-                ..stay(format!(
-                    "too noisy to tell on {place}: repetitions differ by {} of the time of list; \
-                     try again on a quieter machine, or with more repetitions (--repeat)",
-                    share(contest.noise)
-                ))
+                ..stay(contest.too_noisy(place))
             };
         }
         let verdict = if contest.gains(recommended) {
@@ -74,10 +80,8 @@ impl Verdict {
         } else {
             contest.no_gain(recommended, evidence.mean_search(), place)
         };
-        let timed = own.and_then(|own| costs.of_kind(own));
         let before = timed.map(|own| against_own(recommended, own));
-        let verdict =
-            before.unwrap_or_default() + &verdict + contest.out_of_reach(recommended, costs);
+        let verdict = before.unwrap_or_default() + &verdict + out_of_reach(recommended, costs);
         Self {
             recommended: recommended.structure.clone(),
             default,
@@ -93,14 +97,14 @@ struct Contest<'a> {
     list: &'a Cost,
     default: &'a Cost,
     cheapest: &'a Cost,
-    /// The fewest repetitions of any of them.
-    repetitions: usize,
+    /// What the library has without mq, if it can be compared with.
+    own: Option<&'a Cost>,
     noise: f64,
 }
 
 impl<'a> Contest<'a> {
     /// None if a structure to compare with was not timed, or did not reproduce all pairings.
-    fn of(costs: &'a Costs) -> Option<Self> {
+    fn of(costs: &'a Costs, own: Option<&'a Cost>) -> Option<Self> {
         if !costs.comparable() {
             return None;
         }
@@ -110,72 +114,81 @@ impl<'a> Contest<'a> {
         let clusters = Kind::Clusters.name();
         let can_be_chosen = |cost: &&Cost| cost.mismatches == 0 && cost.structure != clusters;
         let cheapest = costs.structures.iter().find(can_be_chosen)?;
-        let compared = [list, default, cheapest];
-        let spreads = compared.iter().filter_map(|cost| cost.spread_ns_per_op);
-        let spread = spreads.fold(0.0, f64::max);
-        let repetitions = compared.map(|cost| cost.repetitions).into_iter().min();
+        let is_known = |own: &&Cost| own.mismatches == 0 && own.spread_ns_per_op.is_some();
+        let spreads = [list, default, cheapest].map(spread);
+        let spread = spreads.into_iter().fold(0.0, f64::max);
         Some(Self {
             list,
             default,
             cheapest,
-            repetitions: repetitions.unwrap_or(0),
+            own: own.filter(is_known),
             noise: LEAST_NOISE.max(spread / list.ns_per_op),
         })
     }
 
+    /// The fewest repetitions of the structures whose spread matters: that of `list` does not where it is far behind,
+    /// as on the deep queues that make it slow.
+    fn repetitions(&self, winner: &Cost) -> usize {
+        let is_close = self.list.ns_per_op <= FAR * winner.ns_per_op;
+        let list = is_close.then_some(self.list);
+        let compared = [self.default, self.cheapest].into_iter().chain(list);
+        compared.map(|cost| cost.repetitions).min().unwrap_or(0)
+    }
+
     /// The measured costs, which have too few repetitions to tell gains from noise.
-    fn too_seldom(&self, place: &str) -> String {
+    fn too_seldom(&self, repetitions: usize, place: &str, wanted: usize) -> String {
         let mut costs = vec![self.list, self.default];
         let cheapest = &self.cheapest.structure;
         if costs.iter().all(|cost| cost.structure != *cheapest) {
             costs.push(self.cheapest);
         }
-        // A slow structure gets few repetitions whatever was requested.
-        let is_choice = costs.iter().all(|cost| cost.repetitions < FEWEST);
-        let how = if is_choice { " (--repeat)" } else { "" };
+        let how = if wanted < FEWEST {
+            " (--repeat)".to_owned()
+        } else {
+            let longest = SLOWEST.as_secs();
+            format!(
+                ", which a structure that takes more than {longest} s for the trace does not get"
+            )
+        };
         let times = costs
             .iter()
             .map(|cost| format!("{} ns in {}", decimal(cost.ns_per_op), cost.structure));
         format!(
             "only {} to tell gains from noise on {place}, and at least {FEWEST} are needed{how}: an \
              operation takes {}",
-            counted(self.repetitions, "repetition"),
+            counted(repetitions, "repetition"),
             times.collect::<Vec<_>>().join(", ")
         )
     }
 
-    /// Whether `one` is cheaper by more than noise.
-    fn beats(&self, one: &Cost, other: &Cost) -> bool {
-        other.ns_per_op - one.ns_per_op > self.noise * self.list.ns_per_op
+    fn too_noisy(&self, place: &str) -> String {
+        format!(
+            "too noisy to tell on {place}: repetitions differ by {} of the time of list; try again on \
+             a quieter machine, or with more repetitions (--repeat)",
+            share(self.noise)
+        )
     }
 
     fn gains(&self, cost: &Cost) -> bool {
-        self.beats(cost, self.list)
+        beats(cost, self.list)
     }
 
-    /// What to say of `clusters`, if it is faster than what is recommended.
-    fn out_of_reach(&self, recommended: &Cost, costs: &Costs) -> &'static str {
-        match costs.of_kind(Kind::Clusters) {
-            Some(clusters) if clusters.mismatches == 0 && self.beats(clusters, recommended) => {
-                " (clusters had the trace's own profile, which a library has not.)"
-            }
-            _ => "",
-        }
-    }
-
-    /// The default, unless another structure is cheaper by a difference that matters.
+    /// The default, unless another structure is cheaper by a difference that matters; and nothing that is slower
+    /// than what the library has anyway.
     fn winner(&self) -> &'a Cost {
         let best = if self.gains(self.cheapest) {
             self.cheapest
         } else {
             self.list
         };
-        let more = self.default.ns_per_op - best.ns_per_op;
-        if self.beats(best, self.default) && more >= LEAST_WORTH {
+        let winner = if is_worth(best, self.default) {
             best
         } else {
             self.default
-        }
+        };
+        self.own
+            .filter(|own| is_worth(own, winner))
+            .unwrap_or(winner)
     }
 
     fn gain(&self, winner: &Cost, place: &str) -> String {
@@ -192,13 +205,12 @@ impl<'a> Contest<'a> {
                 self.default.structure,
                 decimal(self.default.ns_per_op)
             );
-        } else if self.cheapest.ns_per_op < winner.ns_per_op * (1.0 - self.noise) {
-            let difference = winner.ns_per_op - self.cheapest.ns_per_op;
+        } else if beats(self.cheapest, winner) {
             text += &format!(
-                " That is the default; {} takes {} ns, which saves another {} of list's time.",
+                " That is the default; {} takes {} ns, {} ns less: too little to leave it.",
                 self.cheapest.structure,
                 decimal(self.cheapest.ns_per_op),
-                share(difference / self.list.ns_per_op),
+                decimal(winner.ns_per_op - self.cheapest.ns_per_op),
             );
         } else {
             text += " That is the default, and no structure is faster by more than noise.";
@@ -214,37 +226,86 @@ impl<'a> Contest<'a> {
         } else {
             format!("mean search length {mean_search}")
         };
-        if self.gains(self.cheapest) {
-            return format!(
-                "{why}: {} gains only {} ns an operation over list on {place}; stay with {}, the \
-                 default.",
-                self.cheapest.structure,
-                decimal(self.list.ns_per_op - self.cheapest.ns_per_op),
-                self.default.structure
-            );
+        let (gained, then) = (self.gained(winner, place), self.consequence(winner));
+        format!("{why}: {gained}; {then}.")
+    }
+
+    /// What the cheapest gains over `list`, if the winner gains nothing.
+    fn gained(&self, winner: &Cost, place: &str) -> String {
+        let Self {
+            list,
+            default,
+            cheapest,
+            ..
+        } = self;
+        let is_default = winner.structure == default.structure;
+        let noise = share(self.noise);
+        if !is_default || !self.gains(cheapest) {
+            let what = if is_default || winner.structure == list.structure {
+                "any structure"
+            } else {
+                winner.structure.as_str()
+            };
+            return format!("what {what} gains over list on {place} is less than noise ({noise})");
         }
-        let mut text = format!(
-            "{why}: what any structure gains over list on {place} is less than noise ({}); ",
-            share(self.noise)
-        );
+        let saved = decimal(list.ns_per_op - cheapest.ns_per_op);
+        let (cheapest_name, default_name) = (&cheapest.structure, &default.structure);
+        if beats(cheapest, default) {
+            format!("{cheapest_name} gains only {saved} ns an operation over list on {place}")
+        } else {
+            format!(
+                "{cheapest_name} gains {saved} ns an operation over list on {place}, and over \
+                 {default_name} no more than noise ({noise})"
+            )
+        }
+    }
+
+    /// What to use, if the winner gains nothing over `list`.
+    fn consequence(&self, winner: &Cost) -> String {
         let default = &self.default.structure;
         if winner.structure != *default {
-            let more = self.default.ns_per_op / self.list.ns_per_op - 1.0;
-            text += &format!(
-                "{default}, the default, takes {} more: {} serves it best.",
+            let more = self.default.ns_per_op / winner.ns_per_op - 1.0;
+            format!(
+                "{default}, the default, takes {} more: {} serves it best",
                 share(more),
                 winner.structure
-            );
-        } else if self.beats(self.list, self.default) {
+            )
+        } else if beats(self.list, self.default) {
             let more = self.default.ns_per_op - self.list.ns_per_op;
-            text += &format!(
-                "{default}, the default, takes {} ns more, too little to leave it.",
+            format!(
+                "{default}, the default, takes {} ns more than list, too little to leave it",
                 decimal(more)
-            );
+            )
         } else {
-            text += &format!("stay with {default}, the default.");
+            format!("stay with {default}, the default")
         }
-        text
+    }
+}
+
+/// 0 if there are too few repetitions to tell, which matters only where [`Contest::repetitions`] counts them.
+fn spread(cost: &Cost) -> f64 {
+    cost.spread_ns_per_op.unwrap_or(0.0)
+}
+
+/// Whether `one` is cheaper by more than noise: that of the two alone, since what separates fast structures may be
+/// less than the noise of one that takes a hundred times as long.
+fn beats(one: &Cost, other: &Cost) -> bool {
+    let least = LEAST_NOISE * other.ns_per_op;
+    other.ns_per_op - one.ns_per_op > least.max(spread(one)).max(spread(other))
+}
+
+/// Whether `one` is cheaper by so much that it is worth leaving `other`.
+fn is_worth(one: &Cost, other: &Cost) -> bool {
+    beats(one, other) && other.ns_per_op - one.ns_per_op >= LEAST_WORTH
+}
+
+/// What to say of `clusters`, if it is faster than what is recommended.
+fn out_of_reach(recommended: &Cost, costs: &Costs) -> &'static str {
+    match costs.of_kind(Kind::Clusters) {
+        Some(clusters) if clusters.mismatches == 0 && beats(clusters, recommended) => {
+            " (clusters had the trace's own profile, which a library has not.)"
+        }
+        _ => "",
     }
 }
 
@@ -254,17 +315,15 @@ fn against_own(winner: &Cost, own: &Cost) -> String {
     if winner.structure == *name {
         return format!("{name} is Open MPI's own structure: nothing needs to change. ");
     }
-    let Some((own_spread, spread)) = own.spread_ns_per_op.zip(winner.spread_ns_per_op) else {
+    if own.spread_ns_per_op.is_none() || winner.spread_ns_per_op.is_none() {
         return format!(
             "{name}, Open MPI's own structure, was timed too seldom to compare with it. "
         );
-    };
-    let noise = (LEAST_NOISE * own.ns_per_op).max(own_spread).max(spread);
-    let saved = own.ns_per_op - winner.ns_per_op;
-    let compared = if saved > noise {
+    }
+    let compared = if beats(winner, own) {
         let less = less(winner.ns_per_op, own.ns_per_op);
         format!("{less} in matching than {name}, Open MPI's own structure")
-    } else if saved < -noise {
+    } else if beats(own, winner) {
         format!("slower in matching than {name}, Open MPI's own structure")
     } else {
         format!("as fast in matching as {name}, Open MPI's own structure, within noise")

@@ -13,20 +13,28 @@ use super::{Format, Timed};
     after_help = "\
 Every trace is checked and timed as by `mq replay`. The structures are listed by cost, compared with \
 `list`, which most MPI libraries use; `list` and the default are always included. If a trace's header \
-names Open MPI (mpi=openmpi-..., or source=openmpi-... as `mq record` writes it), `array`, Open MPI's \
-own structure, is included too, and the verdict compares with it first. Differences below 5% of `list`'s \
-time, or below the spread of the repetitions if larger, count as noise; fewer than four repetitions \
-cannot show a spread. A structure other than the default is recommended only with at least four \
-repetitions, and only for a gain above noise and of at least 2 ns per operation. In json, `noise` and a \
-structure's `spread_ns_per_op`, the spread of its `repetitions`, are null if there are fewer than four \
-repetitions, and `noise` also if there are too few operations to tell or pairings differ. Traces hold no \
-times: compare `total` with the run's own time to see how much of the run is matching, at the least: a replay \
-finds its queues in the caches, which the program's computing empties, and a trace leaves out probes that \
-find nothing again and again. What a structure gains is shown by runs with MQ_STRUCTURE=list and without. For \
-several traces together `total` adds up processes that ran at the same time, so compare it with the run's \
-time multiplied by their number.
+names Open MPI (mpi=openmpi-..., or source=openmpi-... as `mq record` writes it), `array`, Open MPI's own \
+structure, is included too, the verdict compares with it first, and what is measurably slower, by 2 ns or \
+more, is not recommended.
 
-One trace at a time is held in memory, at 48 bytes per operation; several are read twice.
+What two structures differ by is noise if it is below 5% of the slower one's time, or below the spread of \
+the repetitions of either. Fewer than four repetitions show no spread; a structure that takes more than 30 \
+s for a trace is repeated once. A structure other than the default is recommended only if it saves more \
+than noise and at least 2 ns per operation, and if both have four repetitions or more; so must `list`, \
+unless it takes more than twice as long. In json, `noise` is the share of `list`'s time up to which \
+differences from it are noise; it is null if there are too few repetitions or operations to tell, or if \
+pairings differ. `spread_ns_per_op`, the spread of a structure's `repetitions`, is null if there are fewer \
+than four.
+
+Traces hold no times: compare `total` with the run's own time to see how much of the run is matching, at \
+the least: a replay finds its queues in the caches, which the program's computing empties, and a trace \
+leaves out probes that find nothing again and again. What a structure gains is shown by runs with it and \
+with the library's own: MQ_STRUCTURE=array for Open MPI, list for MPICH. For several traces together \
+`total` adds up processes that ran at the same time, so compare it with the run's time multiplied by their \
+number. A trace that `mq record` says ended early tells only of the time before its end.
+
+One trace at a time is held in memory, at 48 bytes per operation, and at 24 more for each cancelled \
+receive in each structure; several are read twice.
 
 Examples:
   mq advise mq-traces

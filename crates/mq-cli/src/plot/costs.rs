@@ -43,7 +43,7 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<LogCoord<f64>,
 pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
     let traces: Vec<&str> = results.iter().map(|result| &*result.trace).collect();
     let labels = trace_names::labels(&traces);
-    let panels = shown(results.len(), |i| results[i].list_ns_per_op);
+    let panels = panels(results);
     let (head, left_out) = match panels.len() {
         all if all == results.len() => (HEAD, None),
         some => (HEAD + NOTE, Some((some, results.len()))),
@@ -84,6 +84,12 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
         }
         Ok(())
     })
+}
+
+/// The traces that get a panel.
+fn panels(results: &[Replayed]) -> Vec<usize> {
+    let list_ns = |i: usize| results[i].list_ns_per_op * results[i].operations as f64;
+    shown(results.len(), list_ns)
 }
 
 /// Pixels for the longest of the structures' names, which may have parameters.
@@ -182,5 +188,27 @@ fn tick(value: f64) -> String {
             .into()
     } else {
         format!("{value}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PANELS;
+    use super::*;
+
+    #[test]
+    fn many_short_operations_take_longer_than_a_slow_one() {
+        let result = |operations, list_ns_per_op| Replayed {
+            trace: "t".into(),
+            rows: Vec::new(),
+            operations,
+            communicators: 1,
+            floor_ns_per_op: 0.0,
+            list_ns_per_op,
+        };
+        let mut results = vec![result(1, 1000.0)];
+        results.resize_with(PANELS + 1, || result(10_000, 5.0));
+        let others: Vec<usize> = (1..=PANELS).collect();
+        assert_eq!(panels(&results), others);
     }
 }

@@ -1,5 +1,7 @@
 //! Turning what the processes wrote into validated traces.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use mq_core::structures::{Choice, Kind};
@@ -46,9 +48,16 @@ pub(super) struct Counts {
     pub(super) max_unexpected: usize,
     /// Whether the process was killed while it wrote a line, which was left out.
     pub(super) unfinished_line: bool,
+    /// Why the library ended the trace before its process, if it did.
+    pub(super) ended_early: Option<String>,
     /// What the judges say against it.
     differences: Vec<String>,
 }
+
+/// The ending, in place of the trace's, of the file in which a library says why it ended a trace early.
+const ENDED: &str = "ended";
+/// What an empty one says: there was no room.
+const NO_REASON: &str = "the reason could not be written";
 
 /// Two that share no search: a mistake of one is not taken for a rule of MPI.
 const JUDGES: [Kind; 2] = [Kind::Indexed, Kind::Array];
@@ -97,6 +106,7 @@ fn one(raw: &Path, output: &Path) -> Result<Collected, Error> {
         Some(trace) => Collected {
             outcome: Outcome::Valid(Counts {
                 differences: mismatches::of_judges(&trace, &reports),
+                ended_early: ended_early(raw),
                 ..counts
             }),
             trace,
@@ -106,6 +116,22 @@ fn one(raw: &Path, output: &Path) -> Result<Collected, Error> {
             raw.display()
         )),
     })
+}
+
+/// Takes the reason why a trace was ended early from beside it, if it was.
+fn ended_early(raw: &Path) -> Option<String> {
+    let beside = raw.with_extension(ENDED);
+    let reason = match fs::read(&beside) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        // That it is there says enough.
+        read => read.unwrap_or_default(),
+    };
+    // If it stays, so does the directory, and nothing is lost.
+    let _ = fs::remove_file(&beside);
+    match String::from_utf8_lossy(&reason).trim() {
+        "" => Some(NO_REASON.into()),
+        reason => Some(reason.into()),
+    }
 }
 
 /// The contents of a trace, and what each judge says of it.
@@ -124,6 +150,7 @@ fn counts(written: &Written) -> Result<(Counts, [(Choice, Report); 2]), TraceErr
         max_posted: report.max_posted,
         max_unexpected: report.max_unexpected,
         unfinished_line: written.ends_within_a_line(),
+        ended_early: None,
         differences: Vec::new(),
     };
     Ok((counts, reports))
@@ -141,15 +168,15 @@ fn compress(written: &Written, output: &Path) -> Result<Option<String>, Error> {
     let packed = output_file::beside(&whole);
     if let Err(error) = pack(written, &packed) {
         // The disc may be full: the trace remains as written, and a partial copy helps nobody.
-        let _ = std::fs::remove_file(&packed);
+        let _ = fs::remove_file(&packed);
         return Err(error);
     }
     if written.is_being_written() {
-        let _ = std::fs::remove_file(&packed);
+        let _ = fs::remove_file(&packed);
         return Ok(None);
     }
-    std::fs::rename(&packed, &target).map_err(|error| Error::write(&target, error))?;
-    std::fs::remove_file(raw).map_err(|error| Error::write(raw, error))?;
+    fs::rename(&packed, &target).map_err(|error| Error::write(&target, error))?;
+    fs::remove_file(raw).map_err(|error| Error::write(raw, error))?;
     Ok(Some(target.display().to_string()))
 }
 

@@ -17,7 +17,7 @@ const HEADER: [&str; 9] = [
     "longest\nunexpected",
 ];
 
-/// The number of traces, their place, and a row for each valid one.
+/// The number of traces, their place, a row for each valid one, and a line for each that ended before its process.
 pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
     let rows: Vec<Vec<String>> = collected.iter().filter_map(cells).collect();
     let invalid = collected.len() - rows.len();
@@ -32,7 +32,25 @@ pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
     if !rows.is_empty() {
         text += &report::table(&HEADER, &rows, Cells::Numbers);
     }
+    for line in collected.iter().filter_map(ended) {
+        text += &line;
+    }
     text
+}
+
+fn ended(collected: &Collected) -> Option<String> {
+    let Outcome::Valid(counts) = &collected.outcome else {
+        return None;
+    };
+    let reason = escaped(counts.ended_early.as_ref()?);
+    Some(format!("{} ended early: {reason}\n", file(collected)))
+}
+
+/// The name of its file.
+fn file(collected: &Collected) -> String {
+    let name = Path::new(&collected.trace).file_name();
+    let name = name.map(|name| escaped(&name.to_string_lossy()));
+    name.unwrap_or_default()
 }
 
 fn cells(collected: &Collected) -> Option<Vec<String>> {
@@ -50,10 +68,8 @@ fn cells(collected: &Collected) -> Option<Vec<String>> {
         max_unexpected,
         ..
     } = counts;
-    let file = Path::new(&collected.trace).file_name();
-    let file = file.map(|name| escaped(&name.to_string_lossy()));
     Some(vec![
-        file.unwrap_or_default(),
+        file(collected),
         count(*communicator_count),
         count(*receives),
         count(*messages),

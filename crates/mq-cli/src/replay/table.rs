@@ -1,5 +1,7 @@
 //! The table of one replayed trace, and the lines around it.
 
+use mq_core::structures::{Choice, Kind};
+
 use super::{Replayed, Row};
 use crate::report::{self, Cells, counted, decimal, escaped};
 
@@ -14,15 +16,29 @@ const HEADER: [&str; 8] = [
     "peak\nmemory",
 ];
 
-/// The header lines, the table, and a line for each structure that was timed fewer than `wanted`
-/// times.
+/// `clusters` is timed with what only a run that has ended tells.
+const HINDSIGHT: &str = "clusters had the trace's own profile, which a library has not\n";
+
+/// The header lines, the table, a line for each structure that was timed fewer than `wanted` times, and one about
+/// `clusters`.
 pub(super) fn render(result: &Replayed, wanted: usize) -> String {
     let rows: Vec<Vec<String>> = result
         .rows
         .iter()
         .map(|row| cells(row, result.list_ns_per_op))
         .collect();
-    heading(result, wanted) + &report::table(&HEADER, &rows, Cells::Numbers) + &slow(result, wanted)
+    let mut text = heading(result, wanted);
+    text += &report::table(&HEADER, &rows, Cells::Numbers);
+    text += &slow(result, wanted);
+    if result.rows.iter().any(is_clusters) {
+        text += HINDSIGHT;
+    }
+    text
+}
+
+fn is_clusters(row: &Row) -> bool {
+    let choice = row.structure.parse::<Choice>();
+    choice.is_ok_and(|choice| choice.kind() == Kind::Clusters)
 }
 
 /// What was replayed, whether its pairings were reproduced, and how it was timed.

@@ -38,7 +38,10 @@ pub(crate) struct Summary {
     operations: usize,
     /// Operations that `list` decides differently from the recording.
     mismatches: usize,
-    /// Whether a collective operation's messages can be told by their tags; otherwise all count as point-to-point.
+    /// The library that wrote it, if that is known.
+    #[serde(skip)]
+    library: Option<Library>,
+    /// Whether a collective operation's messages can be told by their tags, as in Open MPI.
     tags_tell_classes: bool,
     #[serde(flatten)]
     pub(crate) traffic: Traffic,
@@ -115,12 +118,14 @@ pub(crate) fn describe(trace: &Trace) -> (Summary, Lengths) {
         }
     };
     let report = check_with(trace, Kind::List, &mut observe);
+    let library = Library::of(trace.header());
     let summary = Summary {
         trace: trace.name().into(),
         header: trace.header().fields().iter().cloned().collect(),
         operations: operations.len(),
         mismatches: report.mismatches,
-        tags_tell_classes: Library::of(trace.header()) != Some(Library::Mpich),
+        library,
+        tags_tell_classes: library == Some(Library::OpenMpi),
         traffic: Traffic::of(trace),
         max_posted: report.max_posted,
         max_unexpected: report.max_unexpected,

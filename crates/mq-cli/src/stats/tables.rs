@@ -3,13 +3,11 @@
 use super::Summary;
 use super::searches::SearchLengths;
 use super::traffic::Traffic;
+use crate::library::Library;
 use crate::report::{Cells, count, counted, decimal, escaped, percent, table};
 
 /// The most communicators in the table; JSON has all of them.
 const MAX_COMMUNICATORS: usize = 20;
-
-const UNKNOWN_CLASSES: &str =
-    "Which messages belong to collective operations is not known: MPICH's tags do not tell\n";
 
 /// All tables of a trace, under its name; empty ones are left out.
 pub(super) fn render(summary: &Summary) -> String {
@@ -17,13 +15,21 @@ pub(super) fn render(summary: &Summary) -> String {
     if summary.operations > 0 {
         parts.push(searches(summary));
         if !summary.tags_tell_classes {
-            parts.push(UNKNOWN_CLASSES.into());
+            parts.push(unknown_classes(summary.library));
         } else if !summary.traffic.classes.is_empty() {
             parts.push(classes(summary));
         }
         parts.push(communicators(summary));
     }
     parts.join("\n")
+}
+
+fn unknown_classes(library: Option<Library>) -> String {
+    let why = match library {
+        Some(Library::Mpich) => "MPICH's tags do not tell",
+        _ => "Open MPI's tags tell, but the header (mpi=, source=) does not name it",
+    };
+    format!("Which messages belong to collective operations is not known: {why}\n")
 }
 
 fn overview(summary: &Summary) -> String {
@@ -46,7 +52,13 @@ type Count = (&'static str, u64, String);
 
 fn counts(summary: &Summary) -> Vec<Count> {
     let comms = summary.traffic.communicators.len();
-    let comms = format!("in {}", counted(comms, "communicator"));
+    let comms = match summary.library {
+        Some(Library::Mpich) => format!(
+            "in {}, of which MPICH has two for a communicator",
+            counted(comms, "context")
+        ),
+        _ => format!("in {}", counted(comms, "communicator")),
+    };
     let (posted, unexpected) = (summary.max_posted as u64, summary.max_unexpected as u64);
     let mut counts = vec![("operations", summary.operations as u64, comms)];
     let by_kind = traffic_counts(&summary.traffic).into_iter();
@@ -70,10 +82,14 @@ fn traffic_counts(traffic: &Traffic) -> [Count; 10] {
     let whole = |name, count| (name, count, String::new());
     let receives = |name, part| (name, part, share(part, traffic.receives, "receives"));
     let messages = |name, part| (name, part, share(part, traffic.messages, "messages"));
-    let probes = |name, part| (name, part, share(part, traffic.probes, "probes"));
+    let probes = |name, part| (name, part, share(part, traffic.probes, "those recorded"));
     let mut any_tag = receives("  ANY_TAG", traffic.any_tag);
     if traffic.any_source_and_tag > 0 {
         any_tag.2 += &format!("; {} have both", count(traffic.any_source_and_tag));
+    }
+    let mut missed = probes("  found nothing then", traffic.probes_missed);
+    if traffic.probes > 0 {
+        missed.2 += "; repeated misses may be left out";
     }
     [
         whole("receives posted", traffic.receives),
@@ -84,8 +100,8 @@ fn traffic_counts(traffic: &Traffic) -> [Count; 10] {
         messages("  unexpected", traffic.unexpected),
         messages(COLLECTIVE, traffic.collective_messages),
         whole("probes", traffic.probes),
-        probes("  hit", traffic.probes_hit),
-        probes("  missed", traffic.probes_missed),
+        probes("  found a message", traffic.probes_hit),
+        missed,
     ]
 }
 
@@ -166,7 +182,11 @@ fn communicators(summary: &Summary) -> String {
         "unexpected",
         "wildcards",
     ];
-    let mut text = format!("Communicators\n{}", table(&header, &rows, Cells::Numbers));
+    let title = match summary.library {
+        Some(Library::Mpich) => "Contexts",
+        _ => "Communicators",
+    };
+    let mut text = format!("{title}\n{}", table(&header, &rows, Cells::Numbers));
     if communicators.len() > rows.len() {
         let more = communicators.len() - rows.len();
         let more = count(more);

@@ -51,7 +51,9 @@ pub(super) struct Class {
 #[derive(Serialize)]
 pub(super) struct CommunicatorTraffic {
     pub(super) comm: u32,
+    /// Ranks that structures plan for: those declared, or more if larger ones occur.
     pub(super) size: u32,
+    declared_size: Option<u32>,
     pub(super) my_rank: Option<u32>,
     pub(super) receives: u64,
     pub(super) messages: u64,
@@ -86,6 +88,7 @@ impl Counter {
             let traffic = CommunicatorTraffic {
                 comm: communicator.comm,
                 size: communicator.size,
+                declared_size: communicator.declared_size,
                 my_rank: communicator.my_rank,
                 receives: 0,
                 messages: 0,
@@ -217,5 +220,7 @@ mod tests {
             .map(|comm| (comm.comm, comm.size, comm.my_rank, comm.wildcard_receives))
             .collect();
         assert_eq!(comms, [(3, 4, Some(1), 2), (7, 7, None, 0)]);
+        let declared = traffic.communicators.iter().map(|comm| comm.declared_size);
+        assert!(declared.eq([Some(4), None]));
     }
 }

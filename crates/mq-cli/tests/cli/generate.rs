@@ -119,12 +119,14 @@ fn a_file_that_cannot_be_written_is_named() {
 }
 
 /// Nothing of a file that is being written is left when the process is told to end.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn who_is_terminated_leaves_no_part_of_a_file() {
     use std::os::unix::process::ExitStatusExt;
     use std::process::Command;
     use std::time::{Duration, Instant};
+
+    use rustix::process::{Pid, Signal, kill_process};
 
     let (folder, path) = fresh("t.mqt.gz");
     let files = || {
@@ -146,10 +148,7 @@ fn who_is_terminated_leaves_no_part_of_a_file() {
         seen = if files() > 0 { seen + 1 } else { 0 };
     }
     assert_eq!(seen, 5, "a part of the file is there");
-    let kill = Command::new("kill")
-        .args(["-TERM", &child.id().to_string()])
-        .status();
-    assert!(kill.expect("kill").success());
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
     let ended = child.wait().expect("it is waited for");
     assert_eq!(ended.signal(), Some(15), "{ended}");
     assert_eq!(files(), 0);

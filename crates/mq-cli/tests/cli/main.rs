@@ -9,3 +9,4 @@ mod replay;
 mod stats;
 mod support;
 mod usage;
+mod workloads;

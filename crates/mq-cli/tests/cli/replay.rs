@@ -117,6 +117,19 @@ fn the_table_has_its_header_lines_and_a_row_for_each_structure() {
 }
 
 #[test]
+fn clusters_are_said_to_have_what_a_library_has_not() {
+    let trace = real("lmp-melt16-r0");
+    let said = |structures: &str| {
+        let args = ["--repeat", "1", "--structure", structures];
+        let run = mq(&[&["replay", &trace], &args[..]].concat());
+        let line = "\nclusters had the trace's own profile, which a library has not\n";
+        run.stdout.ends_with(line)
+    };
+    assert!(said("clusters,list"));
+    assert!(!said("list,indexed"));
+}
+
+#[test]
 fn a_trace_that_is_done_is_printed_before_the_next() {
     let (_folder, empty) = file("empty.mqt", "# mqtrace 1\n");
     let long = real("hpcc32-r0");

@@ -71,16 +71,88 @@ fn collective_operations_are_not_counted_where_tags_do_not_tell() {
         std::fs::write(&path, text).expect("room");
         mq(&["stats", &path.display().to_string()]).stdout
     };
-    let (known, unknown) = (tables("openmpi-5.0.7-ob1"), tables("mpich-4.0.2-ch4"));
+    let known = tables("openmpi-5.0.7-ob1");
     assert!(
         known.contains("  collective ") && known.contains("Traffic classes"),
         "{known}"
     );
-    let sentence = "MPICH's tags do not tell";
-    assert!(
-        unknown.contains(sentence) && !unknown.contains("  collective "),
-        "{unknown}"
-    );
+    for (library, sentence) in [
+        ("mpich-4.0.2-ch4", "not known: MPICH's tags do not tell\n"),
+        ("another-1.0", "not known: Open MPI's tags tell, but the "),
+    ] {
+        let unknown = tables(library);
+        assert!(
+            unknown.contains(sentence) && !unknown.contains("  collective "),
+            "{unknown}"
+        );
+        assert!(!unknown.contains("Traffic classes"), "{unknown}");
+    }
+}
+
+#[test]
+fn the_two_contexts_of_a_communicator_of_mpich_are_not_counted_as_communicators() {
+    for (library, counted, title) in [
+        (
+            "mpich-4.0.2-ch4",
+            "in 2 contexts, of which MPICH has two for a communicator\n",
+            "\nContexts\n",
+        ),
+        (
+            "openmpi-5.0.7-ob1",
+            "in 2 communicators\n",
+            "\nCommunicators\n",
+        ),
+    ] {
+        let lines = format!("# mqtrace 1 source={library}\na 1 0 2\na 2 0 2\n");
+        let (_folder, trace) = file("t.mqt", lines);
+        let run = mq(&["stats", &trace]);
+        assert!(run.stdout.contains(counted), "{}", run.stdout);
+        assert!(run.stdout.contains(title), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn probes_are_shares_of_what_a_trace_has_of_them() {
+    let (_folder, trace) = file("t.mqt", "# mqtrace 1\nb 0 1 2\na 0 1 2\nb 0 1 2 =0\n");
+    let run = mq(&["stats", &trace]);
+    for (name, share) in [
+        ("  found a message ", " 1  50.0% of those recorded"),
+        (
+            "  found nothing then ",
+            " 1  50.0% of those recorded; repeated misses may be left out",
+        ),
+    ] {
+        let mut lines = run.stdout.lines();
+        let line = lines.find(|line| line.starts_with(name)).expect(name);
+        assert!(line.ends_with(share), "{line}");
+    }
+    let (_folder, trace) = file("none.mqt", "# mqtrace 1\na 0 1 2\n");
+    let run = mq(&["stats", &trace]);
+    assert!(!run.stdout.contains("left out"), "{}", run.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_trace_that_is_named_more_than_once_is_one() {
+    let (folder, trace) = file("a.mqt", "# mqtrace 1\na 0 1 2\n");
+    let at = |name: &str| folder.path().join(name);
+    std::os::unix::fs::symlink("a.mqt", at("link.mqt")).expect("linked");
+    let (link, directory) = (text(&at("link.mqt")), text(folder.path()));
+    for named in [
+        [&trace, &trace],
+        [&trace, &link],
+        [&directory, &trace],
+        [&directory, &directory],
+    ] {
+        let run = mq(&["stats", named[0], named[1], "--format", "json"]);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{named:?}");
+        assert_eq!(run.objects().len(), 1, "{named:?}");
+    }
+    // What was named must be readable, even if a directory that was named before has it.
+    std::fs::write(at("bad.mqt"), "# no trace\n").expect("written");
+    let bad = text(&at("bad.mqt"));
+    let run = mq(&["stats", &directory, &bad]);
+    assert!(run.refusal().starts_with(&bad), "{}", run.stderr);
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn every_command_has_help_with_examples() {
 
 /// Every command, as `mq help` is asked about it.
 #[cfg(target_os = "linux")]
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 20] = [
     &[],
     &["replay"],
     &["stats"],
@@ -99,6 +99,12 @@ const COMMANDS: [&[&str]; 14] = [
     &["advise"],
     &["generate"],
     &["generate", "depth"],
+    &["generate", "halo"],
+    &["generate", "gather"],
+    &["generate", "nbody"],
+    &["generate", "radix"],
+    &["generate", "amr"],
+    &["generate", "fds"],
     &["structures"],
     &["run"],
     &["pingpong"],
@@ -146,9 +152,19 @@ fn help_names_limits_and_endings() {
     for (command, texts) in [
         (
             "replay",
-            &["--plot <FILE.svg>", "end in .svg", "1 to 1,000,000"][..],
+            &[
+                "--plot <FILE.svg>",
+                "end in .svg",
+                "1 to 1,000,000",
+                "and a library has none",
+            ][..],
         ),
-        ("stats", &["--plot <FILE.svg>", "end in .svg"]),
+        (
+            "stats",
+            &["--plot <FILE.svg>", "end in .svg", "of those recorded"],
+        ),
+        ("record", &["ended_early"]),
+        ("advise", &["MQ_STRUCTURE=array for Open MPI"]),
         (
             "pingpong",
             &["--plot <FILE.svg>", "end in .svg", "1G at most"],

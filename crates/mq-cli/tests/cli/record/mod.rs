@@ -1,6 +1,7 @@
 //! `mq record`, with shell scripts for the MPI library's `mpirun` and for applications.
 
 mod signals;
+mod unfinished;
 mod workplace;
 
 use std::fs;
@@ -272,45 +273,6 @@ fn an_invalid_trace_stays_and_the_others_are_collected() {
         place.output()
     );
     assert!(run.stdout.starts_with(&first), "{}", run.stdout);
-}
-
-#[test]
-fn a_killed_process_s_last_line_is_left_out_if_it_is_not_whole() {
-    let place = Workplace::new();
-    let app = place.application(&[("t.mqt", &format!("{TRACE}p 0 1"))], "");
-    let run = place.record(&[], &[&app]);
-    let notice = "t.mqt.gz: without the last line, which the process did not finish";
-    assert_eq!(run.stderr, format!("mq: {}/{notice}\n", place.output()));
-    assert_eq!(run.code, 0);
-    assert_eq!(place.collected(), ["t.mqt.gz"]);
-    let read = mq(&["stats", &text(&place.path("out/t.mqt.gz"))]);
-    assert_eq!((read.code, read.stderr.as_str()), (0, ""));
-}
-
-/// A rank that outlives its launcher may write to its trace at any moment.
-#[test]
-fn a_trace_that_a_process_still_has_open_stays() {
-    let place = Workplace::new();
-    let stays = r#"exec 3>>"$MQ_TRACE/t.mqt"
-sleep 100 >/dev/null 2>&1 &
-echo $! > "$MQ_TRACE/pid""#;
-    let app = place.application(&[("t.mqt", TRACE), ("u.mqt", TRACE)], stays);
-    let run = place.record(&[], &[&app]);
-    let collected = place.collected();
-    let [left, good] = collected.as_slice() else {
-        panic!("{collected:?}");
-    };
-    let left = place.path("out").join(left);
-    let process = std::fs::read_to_string(left.join("pid")).expect("it was written");
-    let ended = Command::new("kill").arg(process.trim()).status();
-    assert!(ended.is_ok_and(|status| status.success()));
-    assert_eq!((run.code, good.as_str()), (1, "u.mqt.gz"), "{}", run.stderr);
-    assert_eq!(
-        std::fs::read_to_string(left.join("t.mqt")).ok().as_deref(),
-        Some(TRACE)
-    );
-    let sentence = "t.mqt: a process is still writing it; it stays as written";
-    assert!(run.stderr.contains(sentence), "{}", run.stderr);
 }
 
 #[test]

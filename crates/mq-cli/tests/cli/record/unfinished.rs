@@ -1,0 +1,86 @@
+//! Traces that end before what they record does.
+
+use std::process::Command;
+
+use super::TRACE;
+use super::workplace::{Workplace, names};
+use crate::support::{mq, text};
+
+#[test]
+fn a_killed_process_s_last_line_is_left_out_if_it_is_not_whole() {
+    let place = Workplace::new();
+    let app = place.application(&[("t.mqt", &format!("{TRACE}p 0 1"))], "");
+    let run = place.record(&[], &[&app]);
+    let notice = "t.mqt.gz: without the last line, which the process did not finish";
+    assert_eq!(run.stderr, format!("mq: {}/{notice}\n", place.output()));
+    assert_eq!(run.code, 0);
+    assert_eq!(place.collected(), ["t.mqt.gz"]);
+    let read = mq(&["stats", &text(&place.path("out/t.mqt.gz"))]);
+    assert_eq!((read.code, read.stderr.as_str()), (0, ""));
+}
+
+/// A rank that outlives its launcher may write to its trace at any moment.
+#[test]
+fn a_trace_that_a_process_still_has_open_stays() {
+    let place = Workplace::new();
+    let stays = r#"exec 3>>"$MQ_TRACE/t.mqt"
+sleep 100 >/dev/null 2>&1 &
+echo $! > "$MQ_TRACE/pid""#;
+    let app = place.application(&[("t.mqt", TRACE), ("u.mqt", TRACE)], stays);
+    let run = place.record(&[], &[&app]);
+    let collected = place.collected();
+    let [left, good] = collected.as_slice() else {
+        panic!("{collected:?}");
+    };
+    let left = place.path("out").join(left);
+    let process = std::fs::read_to_string(left.join("pid")).expect("it was written");
+    let ended = Command::new("kill").arg(process.trim()).status();
+    assert!(ended.is_ok_and(|status| status.success()));
+    assert_eq!((run.code, good.as_str()), (1, "u.mqt.gz"), "{}", run.stderr);
+    assert_eq!(
+        std::fs::read_to_string(left.join("t.mqt")).ok().as_deref(),
+        Some(TRACE)
+    );
+    let sentence = "t.mqt: a process is still writing it; it stays as written";
+    assert!(run.stderr.contains(sentence), "{}", run.stderr);
+}
+
+#[test]
+fn a_trace_that_its_library_ended_early_is_told_from_a_whole_one() {
+    let place = Workplace::new();
+    let traces = ["a.mqt", "b.mqt", "c.mqt"].map(|name| (name, TRACE));
+    let ended = r#"echo 'it was withdrawn' > "$MQ_TRACE/b.ended"
+: > "$MQ_TRACE/c.ended"
+"#;
+    let app = place.application(&traces, ended);
+    let run = place.record(&[], &[&app]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let lines = "\nb.mqt.gz ended early: it was withdrawn\n\
+                 c.mqt.gz ended early: the reason could not be written\n";
+    assert!(run.stdout.ends_with(lines), "{}", run.stdout);
+    assert!(!run.stdout.contains("a.mqt.gz ended"), "{}", run.stdout);
+    // The reasons are not left behind.
+    let whole = ["a.mqt.gz", "b.mqt.gz", "c.mqt.gz"];
+    assert_eq!(place.collected(), whole);
+
+    let run = place.record(&["--force", "--format", "json"], &[&app]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let objects = run.objects();
+    let ended = [0, 1].map(|at: usize| objects[at]["ended_early"].as_str());
+    assert_eq!(ended, [None, Some("it was withdrawn")]);
+    assert!(objects[0].get("ended_early").is_some(), "{}", objects[0]);
+}
+
+#[test]
+fn a_trace_that_stays_keeps_the_reason_why_it_ended() {
+    let place = Workplace::new();
+    let bad = [("bad.mqt", "# mqtrace 1\nq 0 1\n")];
+    let app = place.application(&bad, "echo full > \"$MQ_TRACE/bad.ended\"\n");
+    assert_eq!(place.record(&[], &[&app]).code, 1);
+    let collected = place.collected();
+    let [left] = collected.as_slice() else {
+        panic!("{collected:?}");
+    };
+    let kept = names(&place.path("out").join(left));
+    assert_eq!(kept, ["bad.ended", "bad.mqt"]);
+}

@@ -1,0 +1,164 @@
+//! [`Workload`]: one process of an application, as its queues see it.
+
+use core::fmt;
+
+use mq_core::mpi::MpiPattern;
+use mq_core::structures::Indexed;
+use mq_core::{Config, MatchQueues};
+
+use super::depth::{Filled, Order};
+use super::fit::Fit;
+use super::halo::Neighbors;
+use super::outcomes::resolve;
+use super::process::Process;
+use super::radix::Keys;
+use super::statistics::Statistics;
+use super::stream::Stream;
+use super::{amr, fds, gather, halo, nbody, published, radix};
+use crate::line::Line;
+
+/// The most processes of a workload.
+pub const MAX_RANKS: u32 = 1 << 20;
+
+/// An application, or a pattern that is common in them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Model {
+    /// Borders are exchanged with neighbours in a grid: shallow queues, at any number of processes.
+    Halo(Neighbors),
+    /// Rank 0 receives a message from every other rank; the others only send.
+    Gather {
+        /// The order in which the queue is drained.
+        order: Order,
+        /// Which queue is filled.
+        filled: Filled,
+    },
+    /// A simulation of particles in which each process receives from every other: a PRQ as long as there are
+    /// processes, searched at its head.
+    Nbody,
+    /// A radix sort of so many keys: a UMQ on rank 0 that is several times as long as there are processes, and
+    /// searched in its middle.
+    Radix(Keys),
+    /// A stencil with adaptive mesh refinement, mostly collective traffic: searches of medium length.
+    Amr,
+    /// The Fire Dynamics Simulator: all send to rank 0, in gathers and point to point.
+    Fds,
+}
+
+impl Model {
+    /// The name, as users write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Halo(_) => "halo",
+            Self::Gather { .. } => "gather",
+            Self::Nbody => "nbody",
+            Self::Radix(_) => "radix",
+            Self::Amr => "amr",
+            Self::Fds => "fds",
+        }
+    }
+}
+
+/// One process of an application, round after round.
+///
+/// ```
+/// use mq_trace::generate::{Model, Statistics, Workload};
+///
+/// let workload = Workload {
+///     model: Model::Nbody,
+///     ranks: 256,
+///     rank: 1,
+///     rounds: 16,
+///     seed: 0,
+/// };
+/// let lines = workload.resolved(&mut |_| ());
+/// assert_eq!(Statistics::of(&lines).posted.longest, 255);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Workload {
+    /// The application.
+    pub model: Model,
+    /// Its processes, 2 to [`MAX_RANKS`]; a number beyond is taken for the nearest of these.
+    pub ranks: u32,
+    /// The process whose operations are made; a number that is not below `ranks` is taken for the last.
+    pub rank: u32,
+    /// How often it does what it does.
+    pub rounds: u32,
+    /// Seed of all random choices.
+    pub seed: u64,
+}
+
+impl Workload {
+    /// How many operations it has.
+    pub fn operations(&self) -> u64 {
+        let (process, rounds) = (self.process(), self.rounds);
+        let receives = match self.model {
+            Model::Halo(neighbors) => halo::receives(process, neighbors, rounds),
+            Model::Gather { .. } => gather::receives(process, rounds),
+            Model::Nbody => nbody::receives(process, rounds),
+            Model::Radix(keys) => radix::receives(process, keys, rounds),
+            Model::Amr => amr::receives(process, rounds),
+            Model::Fds => fds::receives(process, rounds),
+        };
+        // Each has its message.
+        2 * receives
+    }
+
+    /// The operations as lines without outcomes.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut stream = Stream::new(self.process(), self.seed, self.operations());
+        let (made, rounds) = (&mut stream, self.rounds);
+        match self.model {
+            Model::Halo(neighbors) => halo::run(made, neighbors, rounds),
+            Model::Gather { order, filled } => gather::run(made, order, filled, rounds),
+            Model::Nbody => nbody::run(made, rounds),
+            Model::Radix(keys) => radix::run(made, keys, rounds),
+            Model::Amr => amr::run(made, rounds),
+            Model::Fds => fds::run(made, rounds),
+        }
+        stream.into_lines()
+    }
+
+    /// The operations as lines with the outcomes that the matching rules give.
+    ///
+    /// # Cost
+    /// `indexed` gives them: an oracle would take days for the longest queues. `progress` gets the number of
+    /// operations done.
+    pub fn resolved(&self, progress: &mut dyn FnMut(usize)) -> Vec<Line> {
+        let mut lines = self.lines();
+        let config = Config::default().with_size(self.process().ranks);
+        let queues = Indexed::<MpiPattern, u32, u32>::with_config(&config);
+        resolve(&mut lines, queues, progress);
+        lines
+    }
+
+    /// What was published of this process of the application, beside the statistics of its lines.
+    pub fn fit(&self, statistics: &Statistics) -> Fit {
+        let process = self.process();
+        let configurations = match self.model {
+            Model::Halo(Neighbors::All) => published::halo(),
+            Model::Gather {
+                filled: Filled::Posted,
+                ..
+            } if gather::is_root(process) => published::gather(),
+            Model::Halo(_) | Model::Gather { .. } => Vec::new(),
+            Model::Nbody => published::nbody(process),
+            Model::Radix(keys) => published::radix(process, keys),
+            Model::Amr => published::amr(),
+            Model::Fds => published::fds(process),
+        };
+        Fit::of(&configurations, process.ranks, statistics)
+    }
+
+    fn process(&self) -> Process {
+        let ranks = self.ranks.clamp(2, MAX_RANKS);
+        let rank = self.rank.min(ranks - 1);
+        Process { ranks, rank }
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Process { ranks, rank } = self.process();
+        write!(f, "{}-{ranks}-r{rank}", self.model.name())
+    }
+}
