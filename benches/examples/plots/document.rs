@@ -19,8 +19,13 @@ impl Table {
             .next()
             .ok_or_else(|| format!("no table after `{beginning}`"))?;
         // The line under the names.
-        let rows = lines.skip(1).collect();
-        Ok(Self { columns, rows })
+        let rows: Vec<Vec<String>> = lines.skip(1).collect();
+        match rows.iter().find(|row| row.len() != columns.len()) {
+            Some(row) => Err(format!(
+                "a row after `{beginning}` has other columns: {row:?}"
+            )),
+            None => Ok(Self { columns, rows }),
+        }
     }
 
     /// The numbers of a column in the rows that have these cells, each given by its column's name.
@@ -63,9 +68,11 @@ fn number(cell: &str) -> Option<f64> {
 pub(crate) fn origin(document: &str) -> Result<String, String> {
     let head = Table::after(document, "# ")?;
     let cell = |name: &str| {
-        let row = head.rows.iter().find(|row| row[0] == name);
-        row.map(|row| row[1].clone())
-            .ok_or_else(|| format!("the document does not say of what {name} it is"))
+        let value = head.rows.iter().find_map(|row| match &row[..] {
+            [first, value] if first == name => Some(value.clone()),
+            _ => None,
+        });
+        value.ok_or_else(|| format!("the document does not say of what {name} it is"))
     };
     let processor = cell("processor")?;
     let name = processor.split(',').next().unwrap_or_default();
@@ -103,6 +110,8 @@ mod tests {
         assert!(table.numbers("best", &[]).is_err());
         assert!(table.numbers("array", &[]).is_err());
         assert!(Table::after(DOCUMENT, "## Keys").is_err());
+        let short = DOCUMENT.replace("±3% | |", "±3% |");
+        assert!(Table::after(&short, "## Rows").is_err());
     }
 
     #[test]

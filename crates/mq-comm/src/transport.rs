@@ -163,11 +163,11 @@ pub unsafe trait Transport {
     /// This process has failed: when the transport ends, the others are told that the process has died, not
     /// that it has left.
     fn fail(&mut self);
-    /// From now on nothing that was [allocated](Self::allocate) is given back: somebody may still read it,
-    /// and cannot be asked.
+    /// This process leaves, and others cannot be asked whether they still read it: nothing that was
+    /// [allocated](Self::allocate) is given back any more, and nothing else is read, except by a read that has begun.
     fn keep_buffers(&self) {}
-    /// From now on nothing that was [exposed](Self::expose) is read, except by a read that has begun, and what was
-    /// allocated is [kept](Self::keep_buffers).
+    /// From now on nothing that was or will be [exposed](Self::expose) is read, except by a read that has begun, and
+    /// what was allocated is [kept](Self::keep_buffers).
     fn hide_memory(&self);
     /// Where bytes of this process are, so that another can [read](Self::read) them.
     fn expose(&self, bytes: &[u8]) -> Remote;

@@ -8,6 +8,10 @@ use crate::library::Library;
 
 /// The structure of the library that a header names, if it is not `list`.
 pub(super) fn structure(header: &Header) -> Option<Kind> {
+    // A generated trace names a library only for the tags of its collective operations.
+    if header.get("source") == Some("generated") {
+        return None;
+    }
     match Library::of(header)? {
         Library::OpenMpi => Some(Kind::Array),
         Library::Mpich => None,

@@ -32,8 +32,8 @@ pub(super) struct Verdict {
     pub(super) default: &'static str,
     /// The structure of the library that wrote the trace, if it is known and not `list`.
     pub(super) own: Option<&'static str>,
-    /// The share of `list`'s time up to which differences from it are noise; none if unknown, because of too few
-    /// repetitions or operations, or because pairings differ.
+    /// The share of `list`'s time up to which a difference between it and what is recommended is noise; none if
+    /// unknown, because of too few repetitions or operations, or because pairings differ.
     pub(super) noise: Option<f64>,
     /// Why, as a sentence or two.
     pub(super) verdict: String,
@@ -71,7 +71,7 @@ impl Verdict {
         }
         if contest.noise >= MOST_NOISE && recommended.structure == default {
             return Self {
-                noise: Some(contest.noise),
+                noise: contest.noise_from_list(),
                 ..stay(contest.too_noisy(place))
             };
         }
@@ -86,7 +86,7 @@ impl Verdict {
             recommended: recommended.structure.clone(),
             default,
             own: own.map(Kind::name),
-            noise: Some(contest.noise),
+            noise: contest.noise_from_list(),
             verdict,
         }
     }
@@ -96,9 +96,12 @@ impl Verdict {
 struct Contest<'a> {
     list: &'a Cost,
     default: &'a Cost,
+    /// The cheapest that is worth leaving the default; if none is, of those that are cheaper than the default by more
+    /// than noise, than `list`, or at all.
     cheapest: &'a Cost,
     /// What the library has without mq, if it can be compared with.
     own: Option<&'a Cost>,
+    /// The share of `list`'s time up to which a difference between it and the winner is noise.
     noise: f64,
 }
 
@@ -113,17 +116,28 @@ impl<'a> Contest<'a> {
         // `clusters` has the trace's own profile here, and none in a library: it cannot be recommended.
         let clusters = Kind::Clusters.name();
         let can_be_chosen = |cost: &&Cost| cost.mismatches == 0 && cost.structure != clusters;
-        let cheapest = costs.structures.iter().find(can_be_chosen)?;
+        let candidates = || costs.structures.iter().filter(can_be_chosen);
+        let cheapest = candidates()
+            .find(|cost| is_worth(cost, default))
+            .or_else(|| candidates().find(|cost| beats(cost, default)))
+            .or_else(|| candidates().find(|cost| beats(cost, list)))
+            .or_else(|| candidates().next())?;
         let is_known = |own: &&Cost| own.mismatches == 0 && own.spread_ns_per_op.is_some();
-        let spreads = [list, default, cheapest].map(spread);
-        let spread = spreads.into_iter().fold(0.0, f64::max);
-        Some(Self {
+        let mut contest = Self {
             list,
             default,
             cheapest,
             own: own.filter(is_known),
-            noise: LEAST_NOISE.max(spread / list.ns_per_op),
-        })
+            noise: LEAST_NOISE,
+        };
+        let spread = spread(list).max(spread(contest.winner()));
+        contest.noise = LEAST_NOISE.max(spread / list.ns_per_op);
+        Some(contest)
+    }
+
+    /// What is noise in a difference from `list`, if that was repeated often enough to show it.
+    fn noise_from_list(&self) -> Option<f64> {
+        self.list.spread_ns_per_op.map(|_| self.noise)
     }
 
     /// The fewest repetitions of the structures whose spread matters: that of `list` does not where it is far behind,

@@ -51,7 +51,7 @@ fn cells(row: &Row) -> Vec<String> {
         Published::Words(words) => words.into(),
         Published::Nothing => "-".into(),
     };
-    let ratio = row.ratio().map(|ratio| format!("{ratio:.2}"));
+    let ratio = row.ratio.map(|ratio| format!("{ratio:.2}"));
     vec![
         statistic,
         published,
@@ -71,6 +71,10 @@ mod tests {
             published,
             place,
             measured: 510.0,
+            ratio: match published {
+                Published::Value(value) => Some(510.0 / value),
+                _ => None,
+            },
         }
     }
 

@@ -88,10 +88,10 @@ pub(super) fn all(scratch: &Scratch, output: &Path) -> Result<Vec<Collected>, Er
     let mut written =
         input::traces_in(scratch.path()).map_err(|error| Error::list(scratch.path(), error))?;
     written.retain(|path| path.extension().is_some_and(|ending| ending == "mqt"));
-    written.iter().map(|raw| one(raw, output)).collect()
+    Ok(written.iter().map(|raw| one(raw, output)).collect())
 }
 
-fn one(raw: &Path, output: &Path) -> Result<Collected, Error> {
+fn one(raw: &Path, output: &Path) -> Collected {
     let _spinner = progress::spinner(&format!("collecting {}", raw.display()));
     let invalid = |error: String| Collected {
         trace: raw.display().to_string(),
@@ -100,10 +100,10 @@ fn one(raw: &Path, output: &Path) -> Result<Collected, Error> {
     let counted = Written::of(raw).and_then(|written| Ok((counts(&written)?, written)));
     let ((counts, reports), written) = match counted {
         Ok(counted) => counted,
-        Err(error) => return Ok(invalid(error.to_string())),
+        Err(error) => return invalid(error.to_string()),
     };
-    Ok(match compress(&written, output)? {
-        Some(trace) => Collected {
+    match compress(&written, output) {
+        Ok(Some(trace)) => Collected {
             outcome: Outcome::Valid(Counts {
                 differences: mismatches::of_judges(&trace, &reports),
                 ended_early: ended_early(raw),
@@ -111,23 +111,35 @@ fn one(raw: &Path, output: &Path) -> Result<Collected, Error> {
             }),
             trace,
         },
-        None => invalid(format!(
+        Ok(None) => invalid(format!(
             "{}: a process is still writing it; it stays as written",
             raw.display()
         )),
-    })
+        // The others may be small enough for a disk that is full.
+        Err(error) => invalid(match reason(raw) {
+            Some(reason) => {
+                format!("{error}; the trace stays as written, and ended early: {reason}")
+            }
+            None => format!("{error}; the trace stays as written"),
+        }),
+    }
 }
 
 /// Takes the reason why a trace was ended early from beside it, if it was.
 fn ended_early(raw: &Path) -> Option<String> {
-    let beside = raw.with_extension(ENDED);
-    let reason = match fs::read(&beside) {
+    let reason = reason(raw);
+    // If it stays, so does the directory, and nothing is lost.
+    let _ = fs::remove_file(raw.with_extension(ENDED));
+    reason
+}
+
+/// Why a trace was ended early, if it was.
+fn reason(raw: &Path) -> Option<String> {
+    let reason = match fs::read(raw.with_extension(ENDED)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return None,
         // That it is there says enough.
         read => read.unwrap_or_default(),
     };
-    // If it stays, so does the directory, and nothing is lost.
-    let _ = fs::remove_file(&beside);
     match String::from_utf8_lossy(&reason).trim() {
         "" => Some(NO_REASON.into()),
         reason => Some(reason.into()),

@@ -24,6 +24,9 @@ pub(super) struct Verdict {
     told_to_end: Option<Instant>,
     /// The first signal that was passed on and ended a rank.
     interrupted: Option<i32>,
+    /// How many ranks such signals have ended, and when the last.
+    obeyed: u32,
+    obeyed_at: Option<Instant>,
     /// Whether the program could not be started, which is reported once for all ranks.
     pub(super) refused: bool,
     /// Whether the time limit has ended the run.
@@ -34,20 +37,25 @@ pub(super) struct Verdict {
     pub(super) unread: bool,
 }
 
+/// Whether a signal asks a process to end.
+fn asks_to_end(signal: i32) -> bool {
+    matches!(signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT)
+}
+
 impl Verdict {
     /// A signal was passed on.
     pub(super) fn passed_on(&mut self, signal: i32) {
-        if matches!(signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT) {
+        if asks_to_end(signal) {
             self.told_to_end = Some(Instant::now());
         }
         self.passed_on.push(signal);
     }
 
-    /// Whether a signal ended the run, as far as is known: it killed a rank, or came just before the last
-    /// rank ended. A program may handle a signal and go on for long.
+    /// Whether a signal ended the run, as far as is known: it came, or killed a rank, just before the last rank
+    /// ended. A program may handle a signal and go on for long.
     pub(super) fn was_told_to_end(&self) -> bool {
-        let just_now = |at: Instant| at.elapsed() < A_MOMENT;
-        self.interrupted.is_some() || self.told_to_end.is_some_and(just_now)
+        let just_now = |at: &Instant| at.elapsed() < A_MOMENT;
+        self.told_to_end.iter().chain(&self.obeyed_at).any(just_now)
     }
 
     /// The signal that a rank has obeyed by ending like this: one that was passed on and killed it, or what it ran if it
@@ -64,14 +72,19 @@ impl Verdict {
 
     /// A rank has failed. Returns the message about it, if any.
     pub(super) fn failed(&mut self, rank: usize, pid: u32, end: End) -> Option<String> {
-        self.failure.get_or_insert(end.code());
         if self.refused || self.ending {
+            if self.interrupted.is_none() {
+                self.failure.get_or_insert(end.code());
+            }
             return None;
         }
         if let Some(signal) = self.obeyed(end) {
             self.interrupted.get_or_insert(signal);
+            self.obeyed += 1;
+            self.obeyed_at = Some(Instant::now());
             return None;
         }
+        self.failure.get_or_insert(end.code());
         // The reader has seen enough, like `head`.
         if self.unread && end.code() == End::Killed(SIGPIPE).code() {
             return None;
@@ -79,18 +92,27 @@ impl Verdict {
         Some(format!("rank {rank} (pid {pid}) {end}"))
     }
 
-    /// The message at the end, if any.
-    pub(super) fn last_word(&self) -> Option<String> {
-        let signal = signals::describe(self.interrupted?);
-        Some(format!("{signal}, which was passed on, ended the run"))
+    /// The message at the end of a run of so many ranks, if any.
+    pub(super) fn last_word(&self, ranks: u32) -> Option<String> {
+        if self.failure.is_some() {
+            return None;
+        }
+        let signal = self.interrupted?;
+        let described = signals::describe(signal);
+        let ended = if self.obeyed == ranks || asks_to_end(signal) {
+            "the run".to_owned()
+        } else {
+            format!("{} of {ranks} ranks", self.obeyed)
+        };
+        Some(format!("{described}, which was passed on, ended {ended}"))
     }
 
-    /// The exit code; `otherwise` if no rank has failed.
+    /// The exit code; `otherwise` if no rank has failed or obeyed a signal.
     pub(super) fn code(&self, otherwise: u8) -> u8 {
         if self.out_of_time {
-            OUT_OF_TIME
-        } else {
-            self.failure.unwrap_or(otherwise)
+            return OUT_OF_TIME;
         }
+        let obeyed = self.interrupted.map(|signal| End::Killed(signal).code());
+        self.failure.or(obeyed).unwrap_or(otherwise)
     }
 }

@@ -102,7 +102,7 @@ impl Watch<'_> {
         }
         // Processes that the ranks left behind would hold the pipes open.
         self.ranks.clear();
-        if let Some(sentence) = self.verdict.last_word() {
+        if let Some(sentence) = self.verdict.last_word(self.options.processes) {
             self.output.say(&sentence);
         }
         if let Some(signal) = self.hand_over_the_rest() {

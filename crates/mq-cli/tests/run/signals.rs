@@ -115,6 +115,34 @@ fn who_fails_after_a_signal_was_passed_on_ends_the_others() {
     assert!(said.contains(end), "{said}");
 }
 
+/// SIGUSR1 asks nobody to end: what comes after the rank that has died of it is told as it is.
+#[test]
+fn a_signal_that_ends_some_ranks_does_not_speak_for_the_others() {
+    let dies = "echo ready; exec sleep 1000";
+    for (goes_on, code, end) in [
+        (
+            "trap 'exit 0' USR1; echo ready; while :; do sleep 0.01; done",
+            128 + 10,
+            "mq: signal 10 (SIGUSR1), which was passed on, ended 1 of 2 ranks",
+        ),
+        (
+            "trap 'until grep -q \"still running\" said; do sleep 0.01; done; exit 3' USR1
+             echo ready; while :; do sleep 0.01; done",
+            3,
+            " exited with status 3",
+        ),
+    ] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let launcher = two_ranks(folder.path(), "--grace 0", goes_on, dies);
+        launcher.signal(Signal::USR1);
+        assert_eq!(launcher.finish().code(), code);
+        let said = std::fs::read_to_string(folder.path().join("said")).expect("UTF-8");
+        let mut backwards = said.lines().rev();
+        let last = backwards.find(|line| line.starts_with("mq: "));
+        assert!(last.is_some_and(|line| line.ends_with(end)), "{said}");
+    }
+}
+
 #[test]
 fn ranks_that_do_not_heed_a_signal_are_killed_by_its_third() {
     // A repeat within a second does not count, and one after five begins anew.

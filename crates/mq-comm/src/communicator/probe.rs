@@ -52,11 +52,7 @@ impl<T: Transport> Communicator<T> {
             core.go_on_with_own()?;
             return Ok(Some(status));
         }
-        core.take_in_for_probe(process, &pattern)?;
-        match core.probe(&pattern)? {
-            None => core.none_from(process, &pattern).map(|()| None),
-            found => Ok(found),
-        }
+        core.look_once(process, &pattern)
     }
 
     /// Waits for a message that such a receive would take. `MPI_Probe`, MPI 4.1 §3.8.1.
@@ -114,9 +110,11 @@ impl<T: Transport> Communicator<T> {
         core.stand(process)?;
         let begun = Instant::now();
         loop {
-            let found = core.look(&pattern)?;
-            if found.is_some() || begun.elapsed() >= longest {
-                return Ok(found);
+            if let Some(status) = core.look(&pattern)? {
+                return Ok(Some(status));
+            }
+            if begun.elapsed() >= longest {
+                return core.look_once(process, &pattern);
             }
             core.progress_for_probe(process, &pattern)?;
         }

@@ -294,6 +294,19 @@ impl<T: Transport> Core<T> {
         Ok(self.watch_and_peek(pattern))
     }
 
+    /// Takes in what has come and looks again, for a probe that has found nothing and does not wait.
+    pub(crate) fn look_once(
+        &mut self,
+        from: Process,
+        pattern: &MpiPattern,
+    ) -> Result<Option<Status>, Error> {
+        self.take_in_for_probe(from, pattern)?;
+        match self.probe(pattern)? {
+            None => self.none_from(from, pattern).map(|()| None),
+            found => Ok(found),
+        }
+    }
+
     /// Returns an error if a receive for which nothing has come is not to wait.
     pub(crate) fn none_from(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
         match self.state.nobody_left(from, pattern.context().0, false) {

@@ -35,18 +35,24 @@ pub(super) fn above(programs: &[&str]) -> Option<Above> {
     ancestors().find(|above| above.runs_one_of(programs))
 }
 
+/// The name of the parent process.
+#[cfg(test)]
+pub(super) fn parents_program() -> String {
+    parent().expect("a process has a parent").program
+}
+
 /// Whether an ancestor process that runs one of these programs is nearer than the `mq run` with this number, which
 /// may be no ancestor at all.
 pub(super) fn is_nearer(programs: &[&str], mq: u32) -> bool {
-    is_met_first(ancestors(), programs, mq)
+    is_met_first(&ancestors().collect::<Vec<_>>(), programs, mq)
 }
 
-fn is_met_first(ancestors: impl Iterator<Item = Above>, programs: &[&str], mq: u32) -> bool {
+fn is_met_first(ancestors: &[Above], programs: &[&str], mq: u32) -> bool {
+    let by_number = ancestors.iter().position(|above| above.number == mq);
     // Its own PID namespace may give it another number than `/proc` does.
-    let is_mq = |above: &Above| above.number == mq || above.program == "mq";
-    ancestors
-        .take_while(|above| !is_mq(above))
-        .any(|above| above.runs_one_of(programs))
+    let by_name = || ancestors.iter().position(|above| above.program == "mq");
+    let below = &ancestors[..by_number.or_else(by_name).unwrap_or(ancestors.len())];
+    below.iter().any(|above| above.runs_one_of(programs))
 }
 
 /// The nearest first.
@@ -100,13 +106,16 @@ mod tests {
                 started: 0,
                 program: (*program).to_owned(),
             });
-            is_met_first(ancestors, programs, mq)
+            is_met_first(&ancestors.collect::<Vec<_>>(), programs, mq)
         };
         let both = ["bash", "prted", "prterun", "bash", "mq", "slurmstepd"];
         assert!(is_nearer(&both, &["orted", "prted"], 104), "below `mq run`");
         assert!(!is_nearer(&both, &["slurmstepd"], 104), "above it");
         assert!(!is_nearer(&both, &["slurmstepd"], 7), "it has two numbers");
         assert!(!is_nearer(&both, &["hydra_pmi_proxy"], 104), "nowhere");
+        let recorded = ["bash", "prted", "mq", "slurmstepd", "mq"];
+        assert!(is_nearer(&recorded, &["slurmstepd"], 104), "`mq record`");
+        assert!(!is_nearer(&recorded, &["slurmstepd"], 102));
         let renamed = ["bash", "mq-0.1", "slurmstepd"];
         assert!(!is_nearer(&renamed, &["slurmstepd"], 101));
         assert!(

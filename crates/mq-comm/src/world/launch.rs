@@ -272,9 +272,13 @@ mod tests {
                 ("FLUX_JOB_SIZE", "4"),
                 ("FLUX_JOB_NNODES", nodes),
                 ("FLUX_JOB_ID", "ƒuAsjAo"),
+                ("FLUX_URI", "local:///tmp/a/local-0"),
             ])
         };
-        assert_eq!(job("1"), at_a_name(&FLUX, 1, 4, "flux--uAsjAo"));
+        assert_eq!(
+            job("1"),
+            at_a_name(&FLUX, 1, 4, "flux-local----tmp-a-local-0--uAsjAo")
+        );
         let error = job("2").unwrap_err();
         assert!(error.contains("FLUX_JOB_NNODES is 2, not 1"), "{error}");
     }

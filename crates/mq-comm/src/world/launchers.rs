@@ -46,7 +46,11 @@ pub(super) static FLUX: Launcher = Launcher {
     size: "FLUX_JOB_SIZE",
     here: &[Here::Machines("FLUX_JOB_NNODES")],
     programs: &["flux-shell"],
-    name: |variable| Some(format!("flux-{}", variable("FLUX_JOB_ID")?)),
+    name: |variable| {
+        // Each instance counts its jobs from the time it began, and a job may hold one.
+        let instance = variable("FLUX_URI").unwrap_or_default();
+        Some(format!("flux-{instance}-{}", variable("FLUX_JOB_ID")?))
+    },
 };
 pub(super) static SLURM: Launcher = Launcher {
     rank: "SLURM_PROCID",
@@ -118,6 +122,7 @@ fn other_rank(there: &dyn Fn(&str) -> bool) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ancestors::parents_program;
     use super::*;
 
     const PMI: [&str; 2] = ["PMI_RANK", "PMI_SIZE"];
@@ -161,13 +166,38 @@ mod tests {
     }
 
     #[test]
+    fn flux_jobs_of_two_instances_are_told_apart() {
+        let name = |instance: &str| {
+            (FLUX.name)(&|name| match name {
+                "FLUX_URI" => Some(instance.into()),
+                "FLUX_JOB_ID" => Some("fABC".into()),
+                _ => None,
+            })
+        };
+        assert_ne!(
+            name("local:///run/flux/local"),
+            name("local:///tmp/flux-x/local-0")
+        );
+        assert!(name("a").is_some_and(|name| name.ends_with("fABC")));
+    }
+
+    #[test]
+    fn a_launcher_below_mq_run_is_nearer() {
+        let parent: &'static str = Box::leak(parents_program().into_boxed_str());
+        let programs: &'static [&'static str] = Box::leak(Box::new([parent]));
+        let above = Launcher { programs, ..SLURM };
+        // No process has this number.
+        assert!(above.is_nearer_than_mq(&|_| Some(format!("{}-x", u32::MAX))));
+        assert!(!above.is_nearer_than_mq(&|_| None), "no mark");
+        assert!(!above.is_nearer_than_mq(&|_| Some("mark".into())));
+    }
+
+    #[test]
     fn a_launcher_that_is_not_above_is_not_nearer() {
         let no_such = Launcher {
             programs: &["no such program"],
             ..SLURM
         };
         assert!(!no_such.is_nearer_than_mq(&|_| Some("1-2".into())));
-        assert!(!SLURM.is_nearer_than_mq(&|_| None), "no mark");
-        assert!(!SLURM.is_nearer_than_mq(&|_| Some("mark".into())));
     }
 }

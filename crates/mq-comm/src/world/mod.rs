@@ -141,7 +141,7 @@ impl World {
     /// | Open MPI's `mpirun` | `OMPI_COMM_WORLD_RANK`, `_SIZE` | a name made of `PMIX_NAMESPACE` or `OMPI_MCA_ess_base_jobid` |
     /// | MPICH's `mpirun` | `PMI_RANK`, `PMI_SIZE` | a name made of the process that started them |
     /// | `srun` | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | a name made of `SLURM_JOB_ID` and `SLURM_STEP_ID` |
-    /// | `flux run` | `FLUX_TASK_RANK`, `FLUX_JOB_SIZE` | a name made of `FLUX_JOB_ID` |
+    /// | `flux run` | `FLUX_TASK_RANK`, `FLUX_JOB_SIZE` | a name made of `FLUX_URI` and `FLUX_JOB_ID` |
     /// | itself, or by anything else | it is alone, and says so if variables of `PMIx`, PALS or JSM are set | |
     ///
     /// Whether all of them are on this machine is told by `OMPI_COMM_WORLD_LOCAL_SIZE`, `MPI_LOCALNRANKS`,

@@ -42,10 +42,16 @@ impl Promises {
         self.0 & Self::NO_ANY_TAG != 0
     }
 
+    /// Whether there is one that the engine enforces.
+    #[inline(always)]
+    const fn bind(self) -> bool {
+        self.0 & (Self::NO_ANY_SOURCE | Self::NO_ANY_TAG) != 0
+    }
+
     /// Whether a receive keeps them.
     #[inline(always)]
     pub(super) fn allow(self, source: Source, any_tag: bool) -> bool {
-        self == Self::NONE
+        !self.bind()
             || !(self.no_any_source() && source == Source::Any || self.no_any_tag() && any_tag)
     }
 }
@@ -120,7 +126,7 @@ impl Terms {
         if let Source::Rank(rank) = source {
             self.check_rank(context, rank)?;
         }
-        if self.promises != Promises::NONE {
+        if self.promises.bind() {
             return self.check_promises(context, source, any_tag);
         }
         Ok(())

@@ -81,25 +81,27 @@ impl<M: Memory> Endpoint<M> {
         own.offset_of(bytes).filter(|_| self.options.shared_copy)
     }
 
-    /// Nothing that was [allocated](Self::allocate) is given back or reused any more: for a process that
-    /// cannot learn from the others whether they still read it.
+    /// For a process that leaves and cannot learn from the others what they still read: nothing that was
+    /// [allocated](Self::allocate) is given back or reused any more, and everything else of this process is
+    /// refused from now on. A read that has begun may still see what is written there afterwards.
+    ///
+    /// # Cost
+    /// A sleep as long as a process is read without being asked whether it still is the same.
     pub fn keep_buffers(&self) {
         if let Some(region) = &self.buffers.own {
             region.keep();
         }
+        self.shown.hide();
+        std::thread::sleep(single_copy::KNOWN_FOR);
     }
 
-    /// Refuses all further reads of what this process has [exposed](Self::expose), in its own memory and in its
-    /// shared buffers, which it [keeps](Self::keep_buffers): for a process that cannot wait until the others
-    /// have read it. A read that has begun may still see what is written there afterwards.
-    ///
-    /// # Cost
-    /// A sleep as long as a process is read without being asked whether it still is the same.
+    /// For a process that goes on, and cannot wait until the others have read what it has
+    /// [exposed](Self::expose): [keeps](Self::keep_buffers) what was allocated, and refuses all reads from now on,
+    /// of its own memory and of its shared buffers, also of what is exposed later. Large messages of this process
+    /// go through rings then.
     pub fn hide_memory(&self) {
-        self.keep_buffers();
-        self.shown.hide();
         self.place.token.store(0, Ordering::Relaxed);
-        std::thread::sleep(single_copy::KNOWN_FOR);
+        self.keep_buffers();
     }
 
     /// The part of [`read`](Self::read) for bytes in the region of `from`; at least as many as there is room

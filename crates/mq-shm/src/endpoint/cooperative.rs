@@ -322,6 +322,10 @@ impl<M: Memory> Endpoint<M> {
         if !self.copies_together() || self.peers[to.index()].can_not_be_helped {
             return Ok(0);
         }
+        if self.shown.token() == 0 {
+            // Its memory is hidden, so the receiver takes it for a process that writes nothing.
+            return Ok(0);
+        }
         // The receiver may be any process, as far as the segment says: it counts if it knows the word, and has
         // offered this very message to this process, which the same memory says.
         let receiver = self.known(to);

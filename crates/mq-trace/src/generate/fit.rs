@@ -31,6 +31,8 @@ pub struct Row {
     pub place: &'static str,
     /// That of the trace.
     pub measured: f64,
+    /// That of the trace, divided by the published number, if the processes are as many.
+    pub ratio: Option<f64>,
 }
 
 /// What a paper says of a statistic.
@@ -42,16 +44,6 @@ pub enum Published {
     Words(&'static str),
     /// Nothing.
     Nothing,
-}
-
-impl Row {
-    /// That of the trace, divided by the published number.
-    pub fn ratio(&self) -> Option<f64> {
-        match self.published {
-            Published::Value(value) => Some(self.measured / value),
-            Published::Words(_) | Published::Nothing => None,
-        }
-    }
 }
 
 /// A statistic that papers give.
@@ -133,11 +125,19 @@ impl Fit {
         let nearest = configurations
             .iter()
             .min_by(|a, b| distance(a).total_cmp(&distance(b)));
-        let row = |&(statistic, published, place): &(Statistic, Published, &'static str)| Row {
-            statistic: statistic.name(),
-            published,
-            place,
-            measured: statistic.of(statistics, ranks),
+        let is_of_as_many = nearest.is_some_and(|nearest| nearest.run.ranks == ranks);
+        let row = |&(statistic, published, place): &(Statistic, Published, &'static str)| {
+            let measured = statistic.of(statistics, ranks);
+            Row {
+                statistic: statistic.name(),
+                published,
+                place,
+                measured,
+                ratio: match published {
+                    Published::Value(value) if is_of_as_many => Some(measured / value),
+                    _ => None,
+                },
+            }
         };
         match nearest {
             Some(Configuration { run, figures }) => Self {
@@ -190,11 +190,13 @@ mod tests {
         ] {
             let fit = Fit::of(&runs, ranks, &statistics);
             assert_eq!(fit.run.map(|run| run.ranks), Some(nearest), "{ranks}");
-            assert_eq!(fit.rows[0].ratio(), Some(1.5));
+            assert_eq!(fit.rows[0].ratio, None, "{ranks}");
         }
+        let fit = Fit::of(&runs, 512, &statistics);
+        assert_eq!(fit.rows[0].ratio, Some(1.5));
         let fit = Fit::of(&[], 512, &statistics);
         assert_eq!((fit.run, fit.rows.len()), (None, 4));
-        assert!(fit.rows.iter().all(|row| row.ratio().is_none()));
+        assert!(fit.rows.iter().all(|row| row.ratio.is_none()));
     }
 
     #[test]

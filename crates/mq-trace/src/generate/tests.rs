@@ -126,7 +126,7 @@ fn fits(model: Model, ranks: u32, rank: u32, factor: f64, missed: &[&str]) {
     assert_eq!(fit.run.map(|run| run.ranks), Some(ranks), "{workload}");
     let mut compared = 0;
     for row in &fit.rows {
-        let Some(ratio) = row.ratio() else {
+        let Some(ratio) = row.ratio else {
             continue;
         };
         compared += 1;

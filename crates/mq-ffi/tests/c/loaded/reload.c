@@ -73,13 +73,31 @@ static void *use(void *library)
 /* A locked engine in use by one thread, for which another waits: what a lock keeps for a thread that has waited must not
  * keep the library. */
 static int inside;
+static int calls;
+
+/* Whether this process's first thread sleeps. */
+static int sleeps(void)
+{
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)getpid());
+    FILE *stat = fopen(path, "r");
+    if (!stat || !fgets(line, sizeof line, stat))
+        fail("the state of a thread is not known");
+    fclose(stat);
+    const char *name_ends = strrchr(line, ')');
+    return name_ends && name_ends[1] == ' ' && name_ends[2] == 'S';
+}
 
 static void stay(void *user, const mq_entry *entry)
 {
     (void)user;
     (void)entry;
     __atomic_store_n(&inside, 1, __ATOMIC_RELEASE);
-    usleep(20000);
+    for (int looks = 0; !__atomic_load_n(&calls, __ATOMIC_ACQUIRE) || !sleeps(); looks++) {
+        if (looks == 10000)
+            fail("a thread does not wait for the lock");
+        usleep(1000);
+    }
 }
 
 struct shared {
@@ -114,12 +132,14 @@ static void wait_for_the_lock(void *library)
     if (post(shared.engine, &pattern, &shared, NULL, NULL, NULL) != MQ_NONE)
         fail("a receive was not queued");
     __atomic_store_n(&inside, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&calls, 0, __ATOMIC_RELAXED);
     pthread_t thread;
     if (pthread_create(&thread, NULL, hold, &shared))
         fail("no thread");
     while (!__atomic_load_n(&inside, __ATOMIC_ACQUIRE))
         usleep(100);
     uint64_t posted = 0;
+    __atomic_store_n(&calls, 1, __ATOMIC_RELEASE);
     if (lengths(shared.engine, &posted, NULL) != MQ_NONE || posted != 1)
         fail("no length after the lock");
     if (pthread_join(thread, NULL) || engine_free(shared.engine) != MQ_NONE)

@@ -175,3 +175,16 @@ fn hidden_memory_is_not_read_by_who_knew_it_before() {
     let refused = sender.read(address, &mut into, &mut None);
     assert_eq!(refused, Copied::Refused(0));
 }
+
+#[test]
+fn who_has_hidden_its_memory_writes_into_no_other_s() {
+    if !is_let() {
+        return;
+    }
+    let [mut alice, mut bob] = pair(willing());
+    let (message, mut into) = (content(FROM, 1), vec![0; FROM]);
+    let (number, _) = offer(&mut bob, &message, &mut into);
+    alice.hide_memory();
+    assert_eq!(alice.help(Process(1), &message, asked(number)).unwrap(), 0);
+    assert!(into.iter().all(|&byte| byte == 0));
+}
