@@ -111,16 +111,21 @@ fn the_same_seed_gives_the_same_lines_and_another_gives_others() {
     }
 }
 
-/// Checks that each statistic is within a factor of the published one, but for those that the model is known to
-/// miss, which are not.
-fn fits(model: Model, ranks: u32, rank: u32, factor: f64, missed: &[&str]) {
-    let workload = Workload {
+/// Enough rounds for averages.
+fn workload(model: Model, ranks: u32, rank: u32) -> Workload {
+    Workload {
         model,
         ranks,
         rank,
         rounds: 16,
         seed: 0,
-    };
+    }
+}
+
+/// Checks that each statistic is within a factor of the published one, but for those that the model is known to
+/// miss, which are not.
+fn fits(model: Model, ranks: u32, rank: u32, factor: f64, missed: &[&str]) {
+    let workload = workload(model, ranks, rank);
     let statistics = Statistics::of(&workload.resolved(&mut |_| ()));
     let fit = workload.fit(&statistics);
     assert_eq!(fit.run.map(|run| run.ranks), Some(ranks), "{workload}");
@@ -177,13 +182,7 @@ fn a_halo_of_26_searches_like_amg() {
 #[test]
 fn most_elements_belong_where_the_papers_say() {
     let share = |model, ranks, rank| {
-        let workload = Workload {
-            model,
-            ranks,
-            rank,
-            rounds: 16,
-            seed: 0,
-        };
+        let workload = workload(model, ranks, rank);
         Statistics::of(&workload.resolved(&mut |_| ())).collective_share()
     };
     assert!(share(Model::Nbody, 512, 1) < 0.5);
