@@ -187,7 +187,10 @@ fn compress(written: &Written, output: &Path) -> Result<Option<String>, Error> {
         let _ = fs::remove_file(&packed);
         return Ok(None);
     }
-    fs::rename(&packed, &target).map_err(|error| Error::write(&target, error))?;
+    if let Err(error) = fs::rename(&packed, &target) {
+        let _ = fs::remove_file(&packed);
+        return Err(Error::write(&target, error));
+    }
     fs::remove_file(raw).map_err(|error| Error::write(raw, error))?;
     Ok(Some(target.display().to_string()))
 }
@@ -201,4 +204,34 @@ fn pack(written: &Written, packed: &Path) -> Result<(), Error> {
     }
     writer.finish().map_err(failed)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_that_cannot_be_written_stays_and_does_not_lose_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let raw = |name: &str| folder.path().join(name);
+        let trace = "# mqtrace 1 rank=0\nc 0 2 0\np 0 1 7\na 0 1 7 =0\n";
+        fs::write(raw("r0.mqt"), trace).unwrap();
+        fs::write(raw("r0.ended"), "disk full\n").unwrap();
+        let nowhere = one(&raw("r0.mqt"), &raw("no such directory"));
+        let [complaint] = nowhere.complaints() else {
+            panic!("{:?}", nowhere.complaints());
+        };
+        assert!(complaint.contains("no such directory"), "{complaint}");
+        let end = "the trace stays as written, and ended early: disk full";
+        assert!(complaint.ends_with(end), "{complaint}");
+        assert_eq!(fs::read_to_string(raw("r0.mqt")).unwrap(), trace);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        // Where there is room, it is collected.
+        let output = raw("output");
+        fs::create_dir(&output).unwrap();
+        let there = one(&raw("r0.mqt"), &output);
+        assert!(there.complaints().is_empty(), "{:?}", there.complaints());
+        assert!(output.join("r0.mqt.gz").exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }
