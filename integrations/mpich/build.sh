@@ -29,7 +29,7 @@ if [ "$ch4" = yes ]; then
     need patch patch
     need_header rdma/fabric.h libfabric-dev
     # MPICH links with all that libfabric was built with, which differs by processor.
-    needs_library() { pkg-config --static --libs libfabric 2>/dev/null | grep -q -e "$1"; }
+    needs_library() { pkg-config --static --libs libfabric 2>/dev/null | grep -e "$1" >/dev/null; }
     ! needs_library -lpsm_infinipath || need_header psm.h libpsm-infinipath1-dev
     ! needs_library -lpsm2 || need_header psm2.h libpsm2-dev
     ! needs_library -lrdmacm || need_header rdma/rdma_cma.h librdmacm-dev

@@ -71,6 +71,6 @@ else
         LDFLAGS="-L$work/mq/lib -Wl,-rpath,$work/mq/lib"
 fi
 [ "$ours" = no ] || exit 0
-"$work/stock/bin/ompi_info" --version | head -1
+"$work/stock/bin/ompi_info" --version | sed -n 1p
 ldd "$work/ours/lib/openmpi/mca_pml_ob1.so" | grep libmq >/dev/null || die "ours does not use libmq"
 say "stock: $work/stock; ours: $work/ours"
