@@ -65,7 +65,7 @@ echo "== benches/node"
 mpicc.mpich $flags benches/node/{node,modes,calls,sampling}.c -o "$made/node"
 # Without --yield, MPICH spins to the end of its time slice if processes share a core.
 as_ours="mpirun.mpich -n {n} $made/node {mode} {args}"
-limited 900 benches/node/compare.sh --quick --libraries openmpi,mpich --senders 1,2 --ours "$as_ours" \
+limited 600 benches/node/compare.sh --quick --libraries openmpi,mpich --senders 1,2 --ours "$as_ours" \
     --ours-rate "$as_ours --yield" --ours-halo "$as_ours --yield" --raw "$made/rows"
 benches/node/tabulate.py "$made/rows" --format json | python3 -c '
 import json, sys
@@ -135,4 +135,4 @@ compgen -G '/usr/lib/llvm-*/lib/libclang[.-][s0-9]*' >/dev/null || {
     cd integrations/differential
     MPICC=mpicc.mpich CARGO_TARGET_DIR=$targets/mpich cargo clippy --locked --all-targets -- -D warnings
 )
-limited 1500 integrations/differential/run.sh -- --rounds 12
+limited 600 integrations/differential/run.sh -- --rounds 12
