@@ -2,14 +2,11 @@
 
 mod common;
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
-use common::{watchdog, watchdog_for};
+use common::{TASK, child, watchdog, watchdog_for};
 use mq_comm::{Error, Source, World};
 use mq_shm::{Geometry, Mapped};
-
-/// What each child is to do.
-const TASK: &str = "MQ_TEST_TASK";
 
 fn start(task: &str, size: u32, segment: &Mapped) -> Vec<Child> {
     let file = segment.file();
@@ -17,28 +14,19 @@ fn start(task: &str, size: u32, segment: &Mapped) -> Vec<Child> {
     let number = std::os::fd::AsRawFd::as_raw_fd(&file);
     let children = (0..size)
         .map(|rank| {
-            child(task)
+            let mut child = child(task);
+            child
                 .env("MQ_RANK", rank.to_string())
                 .env("MQ_SIZE", size.to_string())
-                .env("MQ_SEGMENT", format!("fd:{number}"))
-                .spawn()
-                .unwrap()
+                .env("MQ_SEGMENT", format!("fd:{number}"));
+            if task == "die before the patient" {
+                child.env("MQ_PATIENCE", format!("{},0", u32::MAX));
+            }
+            child.spawn().unwrap()
         })
         .collect();
     rustix::io::fcntl_setfd(file, rustix::io::FdFlags::CLOEXEC).unwrap();
     children
-}
-
-fn child(task: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "a_child_does_its_task", "--nocapture"])
-        .env(TASK, task)
-        .stdout(Stdio::null());
-    if task == "die before the patient" {
-        command.env("MQ_PATIENCE", format!("{},0", u32::MAX));
-    }
-    command
 }
 
 #[test]

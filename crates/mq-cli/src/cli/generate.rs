@@ -161,7 +161,7 @@ lists Algorithm 1 of Ghazimirsaeed et al. makes for the receives of the root: th
 processes, which is its limit. It is reached by any order but forward.
 
 Examples:
-  mq generate gather --ranks 4096 -o gather.mqt.gz
+  mq generate gather --ranks 1024 -o gather.mqt.gz
   mq generate gather --order reverse --queue unexpected --rounds 2 -o late.mqt.gz"))]
 pub(crate) struct GatherWorkload {
     /// Order in which the queue is drained: that of the ranks, backwards, or shuffled

@@ -5,6 +5,7 @@ pub(crate) mod filters;
 pub(crate) mod hindered;
 
 use std::io::Write as _;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,19 @@ pub(crate) fn watchdog_for(test: &'static str, seconds: u64) -> Watchdog {
         }
     });
     Watchdog(id)
+}
+
+/// What a child of a test is to do.
+pub(crate) const TASK: &str = "MQ_TEST_TASK";
+
+/// This program again: its test `a_child_does_its_task` reads the task.
+pub(crate) fn child(task: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "a_child_does_its_task", "--nocapture"])
+        .env(TASK, task)
+        .stdout(Stdio::null());
+    command
 }
 
 /// How many times slower than usual this machine is (`MQ_SLOWER`), such as one that is emulated: what hangs elsewhere

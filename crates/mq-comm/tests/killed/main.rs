@@ -10,10 +10,10 @@ mod exchanges;
 
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use common::watchdog_for;
+use common::{TASK, watchdog_for};
 use mq_comm::{Options, World};
 use mq_shm::{Geometry, Mapped, Process};
 
@@ -23,8 +23,6 @@ const VICTIM: u32 = 2;
 const KILLED: i32 = 9;
 /// A tag that nobody sends with.
 const NEVER: i32 = 9_999;
-/// What a child is to do.
-const TASK: &str = "MQ_TEST_TASK";
 
 /// Steps of single copy, which the kernel may refuse.
 const COPIES: [&str; 4] = ["Copying", "Copied", "Fetched", "BufferFree"];
@@ -65,18 +63,15 @@ fn with_victim(settings: &[(&str, &str)], plan: &str, end: impl FnOnce(&mut Chil
     rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty()).unwrap();
     let mut children: Vec<Child> = (0..SIZE)
         .map(|rank| {
-            let mut command = Command::new(std::env::current_exe().unwrap());
+            let mut command = common::child("talk");
             command
-                .args(["--exact", "a_child_does_its_task", "--nocapture"])
-                .env(TASK, "talk")
                 .env("MQ_RANK", rank.to_string())
                 .env("MQ_SIZE", SIZE.to_string())
                 .env("MQ_SEGMENT", format!("fd:{}", file.as_raw_fd()))
                 .env("MQ_EAGER_LIMIT", "40K")
                 .env("MQ_POLICY", "per-peer")
                 .env_remove("MQ_DIE")
-                .envs(settings.iter().copied())
-                .stdout(Stdio::null());
+                .envs(settings.iter().copied());
             if rank == VICTIM && !plan.is_empty() {
                 command.env("MQ_DIE", plan);
             }

@@ -9,19 +9,16 @@ mod tasks;
 
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 
 use common::filters::refuse;
-use common::watchdog;
+use common::{TASK, child, watchdog};
 use mq_comm::World;
 use mq_shm::{Geometry, Mapped};
 use tasks::{
     cut, denied_from_the_start, denied_later, end_at_permission, exchange, kept, no_cell,
     no_descriptors, no_room_later, no_room_to_broadcast, says,
 };
-
-/// What each child is to do.
-const TASK: &str = "MQ_TEST_TASK";
 
 #[test]
 fn a_child_does_its_task() {
@@ -67,15 +64,6 @@ fn a_child_does_its_task() {
         eprintln!("REFUSED {error}");
         std::process::exit(3);
     }
-}
-
-fn child(task: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "a_child_does_its_task", "--nocapture"])
-        .env(TASK, task)
-        .stdout(Stdio::null());
-    command
 }
 
 /// Two processes that inherit a segment do what they are told.

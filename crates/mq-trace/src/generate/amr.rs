@@ -30,12 +30,7 @@ pub(super) fn receives(process: Process, rounds: u32) -> u64 {
 pub(super) fn run(stream: &mut Stream, rounds: u32) {
     let border = border(stream.process, Neighbors::Six);
     let others = stream.process.others().take(contributions(stream.process));
-    let allreduce: Vec<Key> = others
-        .map(|source| Key {
-            source,
-            tag: ALLREDUCE,
-        })
-        .collect();
+    let allreduce: Vec<Key> = Key::each(others, ALLREDUCE).collect();
     for _ in 0..rounds {
         stream.exchange(&border, share(border.len(), BORDER_AHEAD));
         stream.exchange(&allreduce, share(allreduce.len(), ALLREDUCE_AHEAD));

@@ -59,20 +59,18 @@ fn ordinary(stream: &mut Stream, rounds: u32) {
     let border = border(process, Neighbors::Six);
     for _ in 0..rounds {
         stream.exchange(&border, 0);
-        for source in process.partners() {
-            let tag = ALLREDUCE;
-            stream.post(Key { source, tag });
-            stream.arrive(Key { source, tag });
+        for key in Key::each(process.partners(), ALLREDUCE) {
+            stream.post(key);
+            stream.arrive(key);
         }
     }
 }
 
 /// What rank 0 receives in a gather, in the order of its receives.
 fn gathered(process: Process, gather: u32) -> Vec<Key> {
-    let from = |tag| move |source| Key { source, tag };
-    let mut keys: Vec<Key> = process.others().map(from(GATHERV)).collect();
+    let mut keys: Vec<Key> = Key::each(process.others(), GATHERV).collect();
     if gather.is_multiple_of(GATHERS) {
-        keys.extend(process.others().step_by(APART).map(from(REPORT)));
+        keys.extend(Key::each(process.others().step_by(APART), REPORT));
     }
     keys
 }

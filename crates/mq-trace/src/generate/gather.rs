@@ -30,13 +30,7 @@ pub(super) fn run(stream: &mut Stream, order: Order, filled: Filled, rounds: u32
     if !is_root(stream.process) {
         return;
     }
-    let others = stream.process.others();
-    let keys: Vec<Key> = others
-        .map(|source| Key {
-            source,
-            tag: GATHER,
-        })
-        .collect();
+    let keys: Vec<Key> = Key::each(stream.process.others(), GATHER).collect();
     for _ in 0..rounds {
         let mut drained = keys.clone();
         match order {

@@ -41,5 +41,5 @@ pub(super) fn run(stream: &mut Stream, neighbors: Neighbors, rounds: u32) {
 /// A receive from each neighbour.
 pub(super) fn border(process: Process, neighbors: Neighbors) -> Vec<Key> {
     let neighbors = process.neighbors(neighbors).into_iter();
-    neighbors.map(|source| Key { source, tag: TAG }).collect()
+    Key::each(neighbors, TAG).collect()
 }

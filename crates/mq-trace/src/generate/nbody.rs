@@ -101,13 +101,7 @@ pub(super) fn run(stream: &mut Stream, rounds: u32) {
 
 /// One step, with so many messages ahead of the receives.
 fn particles(stream: &mut Stream, ahead: usize, disorder: f64) {
-    let others = stream.process.others();
-    let keys: Vec<Key> = others
-        .map(|source| Key {
-            source,
-            tag: PARTICLES,
-        })
-        .collect();
+    let keys: Vec<Key> = Key::each(stream.process.others(), PARTICLES).collect();
     let mut late = stream.disordered(stream.process.peers(), disorder);
     let early: Vec<u32> = late.drain(..ahead).collect();
     early.iter().for_each(|&i| stream.arrive(keys[i as usize]));

@@ -92,12 +92,10 @@ pub(super) fn run(stream: &mut Stream, keys: Keys, rounds: u32) {
 
 /// A few receives at once, and their messages in order.
 fn at_once(stream: &mut Stream, peers: &[u32]) {
-    let keys = peers.iter().take(AT_ONCE).map(|&source| Key {
-        source,
-        tag: REDUCE_SCATTER,
-    });
-    keys.clone().for_each(|key| stream.post(key));
-    keys.for_each(|key| stream.arrive(key));
+    let first = peers.iter().copied().take(AT_ONCE);
+    let keys: Vec<Key> = Key::each(first, REDUCE_SCATTER).collect();
+    keys.iter().for_each(|&key| stream.post(key));
+    keys.iter().for_each(|&key| stream.arrive(key));
 }
 
 /// What arrives while a receive waits for its message.

@@ -19,6 +19,16 @@ pub(super) struct Key {
     pub(super) tag: i32,
 }
 
+impl Key {
+    /// One from each sender, all with the same tag.
+    pub(super) fn each(
+        sources: impl IntoIterator<Item = u32>,
+        tag: i32,
+    ) -> impl Iterator<Item = Self> {
+        sources.into_iter().map(move |source| Self { source, tag })
+    }
+}
+
 /// The receives and messages of one process, without outcomes.
 pub(super) struct Stream {
     /// Whose they are.
