@@ -10,7 +10,7 @@ use crate::pattern::{BitsOf, Pattern, matches};
 use crate::slab::{NIL, Sought, TOO_FAR};
 
 /// A search with wildcards may visit this many times as many messages: a class needs its own table.
-const TIMES_FOR_WILDCARDS: u32 = 6;
+const TIMES_FOR_WILDCARDS: u32 = 3;
 
 /// How a search of queues in their windows has ended.
 pub(super) enum Short<E> {
@@ -149,7 +149,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.table_messages();
         let sought = match care == BitsOf::<P>::ALL {
             true => self.take_message_tabled(key),
-            false => self.take_any_message_tabled(key, from),
+            false => self.take_any_message_among(key, from),
         };
         farther(sought.into(), passed)
     }

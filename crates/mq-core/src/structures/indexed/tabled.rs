@@ -232,7 +232,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     pub(super) fn take_message_tabled(&mut self, key: Key<BitsOf<P>>) -> Answer {
         match key.care == BitsOf::<P>::ALL {
             true => self.take_message_exact_tabled(key.context, key.bits),
-            false => self.take_any_message_tabled(key, 0),
+            false => self.take_any_message_tabled(key),
         }
     }
 
@@ -332,9 +332,23 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         found.into()
     }
 
-    /// Takes the message for a receive with a wildcard, which is in no slot before `from`.
+    /// Takes the message for a receive with a wildcard.
     #[inline(never)]
-    pub(super) fn take_any_message_tabled(&mut self, key: Key<BitsOf<P>>, from: u32) -> Answer {
+    fn take_any_message_tabled(&mut self, key: Key<BitsOf<P>>) -> Answer {
+        let Some(index) = &mut self.index else {
+            return self.take_any_message_among(key, 0);
+        };
+        let near = self.slabs.unexpected.near_entries();
+        let messages = &mut index.tables.messages;
+        match messages.take_first_viewed(near, &mut self.unexpected, key) {
+            TOO_FAR => self.take_any_message_among(key, 0),
+            slot => self.after_taking_message(Answer::first(slot)),
+        }
+    }
+
+    /// Takes the message for a receive with a wildcard, where it may be any; it is in no slot before `from`.
+    #[inline(never)]
+    pub(super) fn take_any_message_among(&mut self, key: Key<BitsOf<P>>, from: u32) -> Answer {
         let Some(index) = &mut self.index else {
             return Answer::NOTHING;
         };

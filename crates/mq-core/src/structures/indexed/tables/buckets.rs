@@ -166,7 +166,7 @@ impl Hash {
     /// The number of the bucket for such bits in a table of several masks, of which each adds its
     /// [word](Self::word_of) to the hash.
     #[inline(always)]
-    fn place_under<B: MatchBits>(self, bits: B, mask: u64) -> usize {
+    pub(super) fn place_under<B: MatchBits>(self, bits: B, mask: u64) -> usize {
         let word = bits.fold(self.factor) ^ mask;
         (word.wrapping_mul(self.factor) >> (self.shift % u64::BITS)) as usize
     }

@@ -10,7 +10,7 @@ use crate::memory::vec_bytes;
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
 
 /// Linking a slot for a class takes the time of looking at this many slots.
-const LINKING: u32 = 4;
+const LINKING: u32 = 2;
 
 /// How many slots are looked at before linking is considered.
 const LOOKS_AT_FIRST: u32 = 256;
@@ -340,6 +340,29 @@ impl<B: MatchBits> Messages<B> {
         let mut found = self.find_pending(near, window, context, bits);
         found.visited += visited;
         found
+    }
+
+    /// Takes the message for a receive with a wildcard off the chain of its view and out of the window, if it
+    /// is the first of its bucket there, and on no other chain: its slot, or [`TOO_FAR`] if it may be any.
+    #[inline(always)]
+    pub(in super::super) fn take_first_viewed<E>(
+        &mut self,
+        near: &[Entry<E, impl Sized>],
+        window: &mut Window,
+        key: Key<B>,
+    ) -> u32
+    where
+        E: Envelope<Bits = B>,
+    {
+        let is = |view: &&mut WindowView<B>| view.care == key.care;
+        let Some(view) = self.views.iter_mut().find(is) else {
+            return TOO_FAR;
+        };
+        let slot = view.take_first(near, self.linked, key);
+        if slot != TOO_FAR {
+            window.leave_hole();
+        }
+        slot
     }
 
     /// The earliest message for a receive with a wildcard, which is in no slot before `from`. It is

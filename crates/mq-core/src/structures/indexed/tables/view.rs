@@ -2,10 +2,10 @@
 
 use super::super::hash::{Key, Seed};
 use super::Found;
-use super::buckets::{Buckets, Links};
+use super::buckets::{Bucket, Buckets, Links};
 use crate::envelope::{Envelope, MatchBits};
 use crate::memory::vec_bytes;
-use crate::slab::{Entry, NIL, Window};
+use crate::slab::{Entry, NIL, TOO_FAR, Window};
 
 /// Messages by what is left of their bits under one mask.
 ///
@@ -105,30 +105,70 @@ impl<B: MatchBits> WindowView<B> {
     where
         E: Envelope<Bits = B>,
     {
+        let care = self.care;
         let (buckets, hash) = self.buckets.parts();
-        let links = self.links.as_mut_slice();
-        let key = |entry: &Entry<E, _>| entry.key.bits() & self.care;
+        let place = |message: &E| hash.place(message.bits() & care);
         let (mut linked, mut behind) = (0, 0);
-        for slot in self.linked..end {
-            let Some(entry) = near.get(slot as usize) else {
-                break;
-            };
-            if !entry.is_used() {
-                continue;
-            }
-            links.end(slot);
-            linked += 1;
-            let bits = key(entry);
-            let Some(bucket) = buckets.get_mut(hash.place(bits)) else {
-                break;
-            };
-            if let Some(last) = bucket.push(slot) {
-                links.link(last, slot);
-                let before = near.get(last as usize);
-                behind += u32::from(before.is_some_and(|entry| key(entry) != bits));
+        let mut slot = self.linked;
+        while let Some(entries) = near.get(slot as usize..end as usize)
+            && !entries.is_empty()
+            && let Some(links) = self.links.get_mut(slot as usize..)
+        {
+            let (alone, passed) = link_alone(entries, links, slot, buckets, place);
+            linked += alone;
+            slot += passed;
+            // Those that have others before them.
+            let links = self.links.as_mut_slice();
+            while slot < end
+                && let Some(entry) = near.get(slot as usize)
+            {
+                if entry.is_used() {
+                    let Some(bucket) = buckets.get_mut(place(&entry.key)) else {
+                        return (linked, behind);
+                    };
+                    let Some(last) = bucket.push_behind(slot) else {
+                        break;
+                    };
+                    links.link(last, slot);
+                    links.end(slot);
+                    linked += 1;
+                    let differs =
+                        |last: &Entry<E, _>| (last.key.bits() ^ entry.key.bits()) & care != B::ZERO;
+                    behind += u32::from(near.get(last as usize).is_some_and(differs));
+                }
+                slot += 1;
             }
         }
         (linked, behind)
+    }
+
+    /// Takes the first message of its bucket off its chain, if it is one of a key, whose mask is that of
+    /// the view, and in no slot before `from`; otherwise at slot [`TOO_FAR`]. It is the earliest: what
+    /// is not linked came later.
+    #[inline(always)]
+    pub(super) fn take_first<E>(
+        &mut self,
+        near: &[Entry<E, impl Sized>],
+        from: u32,
+        key: Key<B>,
+    ) -> u32
+    where
+        E: Envelope<Bits = B>,
+    {
+        let place = self.buckets.place(key.bits);
+        let Some(bucket) = self.buckets.get_mut(place) else {
+            return TOO_FAR;
+        };
+        let slot = bucket.first();
+        match near.get(slot as usize) {
+            Some(entry) if entry.is_used() && key.admits(&entry.key) => {}
+            _ => return TOO_FAR,
+        }
+        if slot < from {
+            return TOO_FAR;
+        }
+        bucket.drop_first(self.links.next(slot));
+        slot
     }
 
     /// Finds the earliest message of a key, whose mask is that of the view, and takes it off its
@@ -185,5 +225,80 @@ impl<B: MatchBits> WindowView<B> {
 
     pub(super) const fn bytes(&self) -> usize {
         self.buckets.bytes() + vec_bytes(&self.links)
+    }
+}
+
+/// Links messages as long as each is the first of its bucket, as [`link_alone`](super::link_alone) does.
+#[inline(never)]
+fn link_alone<E>(
+    entries: &[Entry<E, impl Sized>],
+    links: &mut [u16],
+    first: u32,
+    buckets: &mut [Bucket],
+    place: impl Fn(&E) -> usize,
+) -> (u32, u32) {
+    let (mut slot, mut holes) = (first, 0);
+    for (entry, link) in entries.iter().zip(links) {
+        if !entry.is_used() {
+            holes += 1;
+        } else if let Some(bucket) = buckets.get_mut(place(&entry.key))
+            && bucket.is_empty()
+        {
+            *bucket = Bucket::of(slot);
+            *link = u16::MAX;
+        } else {
+            break;
+        }
+        slot += 1;
+    }
+    let passed = slot - first;
+    (passed - holes, passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::MpiEnvelope;
+    use crate::slab::Slab;
+
+    /// What receives from any source care about.
+    const ANY_SOURCE: u64 = 0xffff_ffff;
+
+    const NO_SLOT: u32 = u16::MAX as u32;
+
+    #[test]
+    fn messages_are_linked_between_holes_and_behind_others() {
+        let mut slab: Slab<MpiEnvelope, u32> = Slab::new(0);
+        for tag in 0..30 {
+            // Each third has the key of another.
+            let tag = if tag % 3 == 2 { 0 } else { tag };
+            slab.insert(MpiEnvelope::new(0, 5, tag), 0, NIL);
+        }
+        (0..30).step_by(5).for_each(|slot| {
+            slab.remove(slot);
+        });
+        // Under this factor no two of these keys share a bucket.
+        let mut view = WindowView::new(ANY_SOURCE, Seed::new(2));
+        view.buckets.begin(30);
+        // As an earlier filling has left them.
+        view.links = (1..31).collect();
+        let (linked, behind) = view.link_to(slab.near_entries(), 30);
+        assert_eq!((linked, behind), (24, 0));
+        // Takes all messages of a tag; returns their slots, and the number of the first that is left.
+        let mut take_all = |tag: u64| {
+            let key = Key {
+                context: 0.into(),
+                bits: tag,
+                care: ANY_SOURCE,
+            };
+            let mut take = || view.take_first(slab.near_entries(), 0, key);
+            let slots: Vec<u32> = core::iter::from_fn(|| Some(take()))
+                .take_while(|&slot| slot != TOO_FAR)
+                .collect();
+            (slots, view.buckets.first(view.buckets.place(tag)))
+        };
+        assert_eq!(take_all(1), (vec![1], NO_SLOT));
+        let of_one_key = vec![2, 8, 11, 14, 17, 23, 26, 29];
+        assert_eq!(take_all(0), (of_one_key, NO_SLOT));
     }
 }

@@ -4,6 +4,7 @@ use super::super::CLASSES;
 use super::super::hash::{Key, Seed};
 use super::super::nodes::is_receive;
 use super::buckets::{Buckets, are_too_many};
+use super::link_alone;
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::pattern::Pattern;
@@ -150,6 +151,38 @@ impl<B: MatchBits> Wild<B> {
         self.buckets.get_mut(place)?.push(slot)
     }
 
+    /// Links receives with one mask as long as each is the first of its bucket and there is room: see
+    /// [`link_alone`]. Mostly all receives with wildcards have the same mask.
+    pub(super) fn link_alone<P, R>(
+        &mut self,
+        entries: &mut [Entry<P, R>],
+        first: u32,
+        care: B,
+    ) -> (u32, u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        let has_mask = |entry: &Entry<P, R>| entry.key.care() == care;
+        let is = |class: &&mut Class<B>| class.care == care;
+        let (true, Some(class)) = (
+            entries.first().is_some_and(has_mask),
+            self.classes.iter_mut().find(is),
+        ) else {
+            return (0, 0);
+        };
+        let word = class.word;
+        let room = (self.room - self.posted) as usize;
+        let most = entries.len().min(room);
+        let (buckets, hash) = self.buckets.parts();
+        let (alone, passed) = link_alone(&mut entries[..most], first, buckets, |pattern| {
+            (pattern.care() == care).then(|| hash.place_under(pattern.bits() & care, word))
+        });
+        class.posted += alone;
+        self.posted += alone;
+        (alone, passed)
+    }
+
     /// Makes a class for a mask, and returns its number.
     #[cold]
     #[inline(never)]
@@ -175,38 +208,44 @@ impl<B: MatchBits> Wild<B> {
         }
     }
 
-    /// Takes the receive in the [first slot](Self::first_of_one_class) of its bucket off its chain, if
-    /// it takes the message; whether it does.
+    /// Takes the receive in the [first slot](Self::first_of_one_class) of a message's bucket off its chain, if
+    /// it takes the message: its slot.
     #[inline(always)]
-    pub(super) fn take_of_one_class<P, R>(
+    pub(super) fn take_first_of_one_class<P, R>(
         &mut self,
-        entry: &Entry<P, R>,
+        near: &[Entry<P, R>],
         context: ContextId,
         bits: B,
-    ) -> bool
+    ) -> Option<u32>
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
         let [class] = self.classes.as_mut_slice() else {
-            return false;
+            return None;
         };
+        if !self.others.is_empty() {
+            return None;
+        }
         let key = Key {
             context,
             bits: bits & class.care,
             care: class.care,
         };
         let place = self.buckets.place_under(key.bits, class.word);
-        let (true, Some(bucket)) = (is_receive(entry, key), self.buckets.get_mut(place)) else {
-            return false;
-        };
+        let bucket = self.buckets.get_mut(place)?;
+        let slot = bucket.first();
+        let entry = near.get(slot as usize)?;
+        if !is_receive(entry, key) {
+            return None;
+        }
         bucket.drop_first(entry.next);
         self.posted -= 1;
         class.posted -= 1;
         if class.posted == 0 {
             self.classes.clear();
         }
-        true
+        Some(slot)
     }
 
     /// The earliest receive of all classes that takes a message, if it is before a slot and all that

@@ -424,6 +424,27 @@ fn wildcards_that_come_one_by_one_have_the_queue_linked_anew_as_seldom_as_tables
 }
 
 #[test]
+fn many_wildcards_that_come_at_once_have_a_table_that_is_large_enough() {
+    // Under this factor the keys are spread so well that most are linked in a row.
+    let mut config = Config::default();
+    config.tuning.hash_seed = Some(4);
+    let mut queues = Queues::with_config(&config);
+    let mut room_after = |tags: core::ops::Range<i32>| {
+        let last = tags.end - 1;
+        for tag in tags {
+            let post = queues.post(MpiPattern::new(0, Source::Any, tag), 0);
+            assert!(matches!(post, Post::Queued(_)));
+        }
+        let arrival = queues.arrive(MpiEnvelope::new(0, 3, last), 0);
+        assert!(matches!(arrival, Arrive::Matched { .. }));
+        let index = queues.index.as_ref().expect("it has tables");
+        index.tables.receives.room_for_wildcards()
+    };
+    assert_eq!(room_after(0..20), 128);
+    assert_eq!(room_after(20..600), 1024);
+}
+
+#[test]
 fn tables_of_drained_queues_keep_little() {
     let mut queues = unexpected(0);
     for _ in 0..3 {

@@ -119,11 +119,46 @@ impl<B: MatchBits> Receives<B> {
                         linked.wild_behind += link_behind(near, last, slot, |pattern| {
                             pattern.care() != care || (pattern.bits() ^ bits) & care != B::ZERO
                         });
+                    } else {
+                        let others = near.get_mut(slot as usize + 1..end as usize)?;
+                        let (alone, passed) = self.wild.link_alone(others, slot + 1, care);
+                        linked.wild += alone;
+                        slot += passed;
                     }
                 }
                 slot += 1;
             }
         }
         Some(linked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::super::hash::Seed;
+    use super::*;
+    use crate::Source;
+    use crate::mpi::MpiPattern;
+    use crate::slab::Slab;
+
+    #[test]
+    fn all_are_counted_that_are_linked() {
+        let mut slab: Slab<MpiPattern, u32> = Slab::new(0);
+        for tag in 0..60 {
+            let source = match tag % 6 {
+                0 => Source::from(3),
+                _ => Source::Any,
+            };
+            slab.insert(MpiPattern::new(0, source, tag), 0, NIL);
+        }
+        (0..60).step_by(7).for_each(|slot| {
+            slab.remove(slot);
+        });
+        let mut receives: Receives<u64> = Receives::new(Seed::new(1), 8);
+        receives.buckets.begin(60);
+        receives.wild.begin(60);
+        let linked = receives.link_to(slab.near_entries_mut(), 60);
+        let linked = linked.expect("there is room for all");
+        assert_eq!((linked.exact, linked.wild), (8, 43));
     }
 }

@@ -63,11 +63,9 @@ impl<B: MatchBits> Receives<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let slot = self.wild.first_of_one_class(bits).unwrap_or(NIL);
-        match near.get(slot as usize) {
-            Some(entry) if self.wild.take_of_one_class(entry, context, bits) => {}
-            _ => return TOO_FAR,
-        }
+        let Some(slot) = self.wild.take_first_of_one_class(near, context, bits) else {
+            return TOO_FAR;
+        };
         if window.drop_tabled(slot) {
             self.linked = self.linked.min(slot);
         }
