@@ -51,7 +51,7 @@ impl Config {
 #[non_exhaustive]
 pub struct Tuning {
     /// `indexed`: a search that would visit more entries than this, 1 to 255, makes its queue build
-    /// tables. A search for a receive or probe with a wildcard may visit six times as many, and some
+    /// tables. A search for a receive or probe with a wildcard may visit three times as many, and some
     /// longer ones visit all.
     pub scan_limit: u32,
     /// `indexed`: if the two queues together hold more entries than this, at most 4,096, they become

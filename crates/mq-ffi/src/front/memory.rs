@@ -12,7 +12,7 @@ const MOST_ROOM: usize = 8192;
 
 /// How many searches with a wildcard may look at every entry of an array in addition to those that
 /// have been [paid for](FAR_FOR_EACH). Moving the entries takes as long as ten such searches, and
-/// moved entries are indexed by the fifth search that looks at them in the queues.
+/// moved entries are indexed by the fourth or fifth search that looks at them in the queues.
 const FAR_LOOKS: u8 = 4;
 
 /// Any search may look at every entry of an array of n entries if, since the last search that did, at

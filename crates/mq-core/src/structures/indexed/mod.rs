@@ -6,7 +6,7 @@
 //! applications does. The length of a queue does not matter if it is taken in order.
 //!
 //! **Tabled form.** When a search would visit more entries than
-//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), six times as many with a wildcard, the queue
+//! [`Tuning::scan_limit`](crate::Tuning::scan_limit), three times as many with a wildcard, the queue
 //! stays in place and gets tables that find its entries by key. Newcomers cost what they did before:
 //! they are linked together when a search needs them. Each queue has its own tables. Receives with
 //! wildcards have a separate table, keyed by the bits they care about; a message looks at one of its

@@ -6,8 +6,8 @@ use crate::hash::mix;
 use crate::memory::vec_bytes;
 use crate::slab::{Entry, NIL};
 
-/// No slot, as a bucket writes it: what is left of [`NIL`] in 16 bits.
-const NONE: u16 = u16::MAX;
+/// No slot, as a bucket or a link of 16 bits has it: what is left of [`NIL`] in so many.
+pub(super) const NONE: u16 = u16::MAX;
 
 /// The fewest entries that there are buckets for.
 const FEWEST: usize = 128;

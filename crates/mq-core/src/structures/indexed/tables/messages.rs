@@ -343,7 +343,8 @@ impl<B: MatchBits> Messages<B> {
     }
 
     /// Takes the message for a receive with a wildcard off the chain of its view and out of the window, if it
-    /// is the first of its bucket there, and on no other chain: its slot, or [`TOO_FAR`] if it may be any.
+    /// is the first of its bucket there, and not on the chain of its key: its slot, or [`TOO_FAR`] if it
+    /// may be any.
     #[inline(always)]
     pub(in super::super) fn take_first_viewed<E>(
         &mut self,

@@ -2,7 +2,7 @@
 
 use super::super::hash::{Key, Seed};
 use super::Found;
-use super::buckets::{Bucket, Buckets, Links};
+use super::buckets::{Bucket, Buckets, Links, NONE};
 use crate::envelope::{Envelope, MatchBits};
 use crate::memory::vec_bytes;
 use crate::slab::{Entry, NIL, TOO_FAR, Window};
@@ -27,7 +27,7 @@ impl Links for [u16] {
     #[inline(always)]
     fn next(&self, slot: u32) -> u32 {
         match self.get(slot as usize) {
-            Some(&next) if next != u16::MAX => next.into(),
+            Some(&next) if next != NONE => next.into(),
             _ => NIL,
         }
     }
@@ -43,7 +43,7 @@ impl Links for [u16] {
     #[inline(always)]
     fn end(&mut self, slot: u32) {
         if let Some(next) = self.get_mut(slot as usize) {
-            *next = u16::MAX;
+            *next = NONE;
         }
     }
 }
@@ -83,7 +83,7 @@ impl<B: MatchBits> WindowView<B> {
             return;
         }
         let mut is_new = is_worn || !self.buckets.serves(queued);
-        self.links.resize(near.len(), u16::MAX);
+        self.links.resize(near.len(), NONE);
         loop {
             if is_new {
                 self.buckets.begin(queued);
@@ -112,9 +112,9 @@ impl<B: MatchBits> WindowView<B> {
         let mut slot = self.linked;
         while let Some(entries) = near.get(slot as usize..end as usize)
             && !entries.is_empty()
-            && let Some(links) = self.links.get_mut(slot as usize..)
+            && let Some(their_links) = self.links.get_mut(slot as usize..end as usize)
         {
-            let (alone, passed) = link_alone(entries, links, slot, buckets, place);
+            let (alone, passed) = link_alone(entries, their_links, slot, buckets, place);
             linked += alone;
             slot += passed;
             // Those that have others before them.
@@ -143,13 +143,13 @@ impl<B: MatchBits> WindowView<B> {
     }
 
     /// Takes the first message of its bucket off its chain, if it is one of a key, whose mask is that of
-    /// the view, and in no slot before `from`; otherwise at slot [`TOO_FAR`]. It is the earliest: what
-    /// is not linked came later.
+    /// the view, and in no slot before `first_alone`, as those are that are on the chains of their keys
+    /// too: its slot, or [`TOO_FAR`]. It is the earliest: what is not linked came later.
     #[inline(always)]
     pub(super) fn take_first<E>(
         &mut self,
         near: &[Entry<E, impl Sized>],
-        from: u32,
+        first_alone: u32,
         key: Key<B>,
     ) -> u32
     where
@@ -161,14 +161,12 @@ impl<B: MatchBits> WindowView<B> {
         };
         let slot = bucket.first();
         match near.get(slot as usize) {
-            Some(entry) if entry.is_used() && key.admits(&entry.key) => {}
-            _ => return TOO_FAR,
+            Some(entry) if entry.is_used() && key.admits(&entry.key) && slot >= first_alone => {
+                bucket.drop_first(self.links.next(slot));
+                slot
+            }
+            _ => TOO_FAR,
         }
-        if slot < from {
-            return TOO_FAR;
-        }
-        bucket.drop_first(self.links.next(slot));
-        slot
     }
 
     /// Finds the earliest message of a key, whose mask is that of the view, and takes it off its
@@ -228,7 +226,8 @@ impl<B: MatchBits> WindowView<B> {
     }
 }
 
-/// Links messages as long as each is the first of its bucket, as [`link_alone`](super::link_alone) does.
+/// Links messages, of which the first has this slot, as long as each is the first of its bucket: as the
+/// [`link_alone`](super::link_alone) of entries that have their links themselves.
 #[inline(never)]
 fn link_alone<E>(
     entries: &[Entry<E, impl Sized>],
@@ -245,7 +244,7 @@ fn link_alone<E>(
             && bucket.is_empty()
         {
             *bucket = Bucket::of(slot);
-            *link = u16::MAX;
+            *link = NONE;
         } else {
             break;
         }
@@ -264,7 +263,43 @@ mod tests {
     /// What receives from any source care about.
     const ANY_SOURCE: u64 = 0xffff_ffff;
 
-    const NO_SLOT: u32 = u16::MAX as u32;
+    const NO_SLOT: u32 = NONE as u32;
+
+    /// A view of messages from any source with these tags, all linked.
+    fn view_of(tags: &[i32], seed: u32) -> (Slab<MpiEnvelope, u32>, WindowView<u64>) {
+        let mut slab = Slab::new(0);
+        for &tag in tags {
+            slab.insert(MpiEnvelope::new(0, 5, tag), 0, NIL);
+        }
+        let mut view = WindowView::new(ANY_SOURCE, Seed::new(seed));
+        let messages = slab.len();
+        view.buckets.begin(messages);
+        view.links = vec![NONE; tags.len()];
+        view.link_to(slab.near_entries(), messages);
+        (slab, view)
+    }
+
+    fn any_source(context: u32, tag: u64) -> Key<u64> {
+        Key {
+            context: context.into(),
+            bits: tag,
+            care: ANY_SOURCE,
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_first_of_its_bucket_or_on_another_chain_is_not_taken_at_once() {
+        let (mut slab, mut view) = view_of(&[1, 1, 2], 2);
+        let mut take = |slab: &Slab<MpiEnvelope, u32>, first_alone, key| {
+            view.take_first(slab.near_entries(), first_alone, key)
+        };
+        assert_eq!(take(&slab, 0, any_source(1, 1)), TOO_FAR, "context");
+        assert_eq!(take(&slab, 1, any_source(0, 1)), TOO_FAR, "chain");
+        slab.remove(0);
+        assert_eq!(take(&slab, 0, any_source(0, 1)), TOO_FAR, "a hole");
+        assert_eq!(take(&slab, 0, any_source(0, 2)), 2);
+        assert_eq!(take(&slab, 0, any_source(0, 2)), TOO_FAR, "no more");
+    }
 
     #[test]
     fn messages_are_linked_between_holes_and_behind_others() {
@@ -286,12 +321,7 @@ mod tests {
         assert_eq!((linked, behind), (24, 0));
         // Takes all messages of a tag; returns their slots, and the number of the first that is left.
         let mut take_all = |tag: u64| {
-            let key = Key {
-                context: 0.into(),
-                bits: tag,
-                care: ANY_SOURCE,
-            };
-            let mut take = || view.take_first(slab.near_entries(), 0, key);
+            let mut take = || view.take_first(slab.near_entries(), 0, any_source(0, tag));
             let slots: Vec<u32> = core::iter::from_fn(|| Some(take()))
                 .take_while(|&slot| slot != TOO_FAR)
                 .collect();

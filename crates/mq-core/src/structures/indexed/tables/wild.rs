@@ -133,7 +133,8 @@ impl<B: MatchBits> Wild<B> {
         }
     }
 
-    /// Puts a receive behind all others of its bucket, of whose last entry this returns the slot.
+    /// Puts a receive behind all others of its bucket, of whose last entry this returns the slot; `None` if
+    /// there were none, or it has no class.
     pub(super) fn push(&mut self, bits: B, care: B, slot: u32) -> Option<u32> {
         self.posted += 1;
         let known = self.classes.iter().position(|class| class.care == care);
@@ -163,19 +164,22 @@ impl<B: MatchBits> Wild<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let has_mask = |entry: &Entry<P, R>| entry.key.care() == care;
+        // Only to save the call: below, each entry is asked.
+        if !entries
+            .first()
+            .is_some_and(|entry| entry.key.care() == care)
+        {
+            return (0, 0);
+        }
         let is = |class: &&mut Class<B>| class.care == care;
-        let (true, Some(class)) = (
-            entries.first().is_some_and(has_mask),
-            self.classes.iter_mut().find(is),
-        ) else {
+        let Some(class) = self.classes.iter_mut().find(is) else {
             return (0, 0);
         };
         let word = class.word;
-        let room = (self.room - self.posted) as usize;
-        let most = entries.len().min(room);
+        let left = (self.room - self.posted) as usize;
+        let span = entries.len().min(left);
         let (buckets, hash) = self.buckets.parts();
-        let (alone, passed) = link_alone(&mut entries[..most], first, buckets, |pattern| {
+        let (alone, passed) = link_alone(&mut entries[..span], first, buckets, |pattern| {
             (pattern.care() == care).then(|| hash.place_under(pattern.bits() & care, word))
         });
         class.posted += alone;

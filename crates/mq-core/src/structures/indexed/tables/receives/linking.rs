@@ -1,5 +1,7 @@
 //! Receives that have come since the last search are put on their chains, all together.
 
+use core::ops::Range;
+
 use super::super::wild::{self, with_some_more};
 use super::super::{link_alone, link_behind};
 use super::Receives;
@@ -110,26 +112,48 @@ impl<B: MatchBits> Receives<B> {
                     linked.behind +=
                         link_behind(near, last, slot, |pattern| pattern.bits() != bits);
                 } else if entry.is_used() {
-                    if self.wild.is_full() {
-                        return None;
-                    }
-                    entry.next = NIL;
-                    linked.wild += 1;
-                    if let Some(last) = self.wild.push(bits, care, slot) {
-                        linked.wild_behind += link_behind(near, last, slot, |pattern| {
-                            pattern.care() != care || (pattern.bits() ^ bits) & care != B::ZERO
-                        });
-                    } else {
-                        let others = near.get_mut(slot as usize + 1..end as usize)?;
-                        let (alone, passed) = self.wild.link_alone(others, slot + 1, care);
-                        linked.wild += alone;
-                        slot += passed;
-                    }
+                    slot += self.link_wildcards(near, slot..end, &mut linked)?;
                 }
                 slot += 1;
             }
         }
         Some(linked)
+    }
+
+    /// Links the first of some slots, a receive with a wildcard, and those after it that have the same mask,
+    /// as long as each is the first of its bucket: returns how many slots after the first it has passed.
+    /// `None` if there is no room for the first.
+    #[inline(always)]
+    fn link_wildcards<P, R>(
+        &mut self,
+        near: &mut [Entry<P, R>],
+        slots: Range<u32>,
+        linked: &mut Linked,
+    ) -> Option<u32>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        if self.wild.is_full() {
+            return None;
+        }
+        let (slot, after) = (slots.start, slots.start + 1);
+        let entry = near.get_mut(slot as usize)?;
+        let (bits, care) = (entry.key.bits(), entry.key.care());
+        entry.next = NIL;
+        linked.wild += 1;
+        if let Some(last) = self.wild.push(bits, care, slot) {
+            linked.wild_behind += link_behind(near, last, slot, |pattern| {
+                pattern.care() != care || (pattern.bits() ^ bits) & care != B::ZERO
+            });
+            return Some(0);
+        }
+        let others = near.get_mut(after as usize..slots.end as usize);
+        let (alone, passed) = self
+            .wild
+            .link_alone(others.unwrap_or_default(), after, care);
+        linked.wild += alone;
+        Some(passed)
     }
 }
 
@@ -160,5 +184,23 @@ mod tests {
         let linked = receives.link_to(slab.near_entries_mut(), 60);
         let linked = linked.expect("there is room for all");
         assert_eq!((linked.exact, linked.wild), (8, 43));
+        // Each that leaves is counted, and the class goes with its last.
+        for slot in (0..60).filter(|slot| slot % 7 != 0) {
+            assert!(!receives.wild.is_empty(), "before slot {slot}");
+            let pattern = slab.near_entries()[slot as usize].key;
+            if pattern.care() != u64::ALL {
+                let bits = (pattern.bits(), pattern.care());
+                let before = slab.near_entries()[slot as usize].prev;
+                receives
+                    .wild
+                    .unlink(slab.near_entries_mut(), slot, bits, before);
+            }
+        }
+        assert!(receives.wild.is_empty());
+        assert_eq!(
+            receives.wild.first_of_one_class(1),
+            None,
+            "no class is left"
+        );
     }
 }
