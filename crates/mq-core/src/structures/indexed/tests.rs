@@ -35,6 +35,28 @@ fn a_long_queue_is_deep_although_nothing_was_searched() {
     assert!(unexpected(4097).is_deep());
 }
 
+/// As by a library that knows that no message waits, and by one that knows that no receive is posted.
+#[test]
+fn queues_that_are_filled_without_a_search_are_indexed_meanwhile() {
+    const ENTRIES: u32 = 6000;
+    let last = ENTRIES - 1;
+    let mut visits = Visits::default();
+    let mut queues = unexpected(0);
+    for rank in 0..ENTRIES {
+        queues.queue_receive(MpiPattern::new(0, rank, 7), rank);
+    }
+    let arrival = queues.arrive_metered(MpiEnvelope::new(0, last, 7), 0, &mut visits);
+    assert!(matches!(arrival, Arrive::Matched { receive, .. } if receive == last));
+    assert!(visits.posted < 10, "{} compared", visits.posted);
+    let mut queues = unexpected(0);
+    for rank in 0..ENTRIES {
+        queues.queue_message(MpiEnvelope::new(0, rank, 7), rank);
+    }
+    let post = queues.post_metered(MpiPattern::new(0, last, 7), 0, &mut visits);
+    assert!(matches!(post, Post::Matched { message, .. } if message == last));
+    assert!(visits.unexpected < 10, "{} compared", visits.unexpected);
+}
+
 #[test]
 fn a_few_entries_that_stay_are_scanned_again() {
     // The second burst reaches beyond the near slots.

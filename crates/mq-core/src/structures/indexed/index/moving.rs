@@ -121,7 +121,7 @@ impl<B: MatchBits> Index<B> {
 
     /// Indexes some more entries, if not all are indexed.
     #[inline(always)]
-    pub(super) fn move_on<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
+    pub(in super::super) fn move_on<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,

@@ -126,7 +126,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     }
 }
 
-/// Newcomers, without a search. Each returns the slot.
+/// Newcomers, without a search. Each returns the slot. They too index some of what is not indexed: a library
+/// that knows the other queue to be empty does not search before it queues.
 impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// Queues a receive.
     #[inline(always)]
@@ -136,7 +137,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             false => NIL,
         };
         if slot == NIL {
-            return self.queue_any_receive(pattern, receive);
+            return self.queue_receive_rarely(pattern, receive);
         }
         self.slabs.posted.fill(slot, pattern, receive);
         slot
@@ -152,6 +153,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             }
             _ => NIL,
         }
+    }
+
+    /// Queues a receive for which that is not quickly done.
+    #[inline(never)]
+    fn queue_receive_rarely(&mut self, pattern: P, receive: R) -> u32 {
+        let slot = self.queue_any_receive(pattern, receive);
+        deep(&mut self.index).move_on(&mut self.slabs);
+        slot
     }
 
     /// Queues any receive, in any state of the index.
@@ -174,7 +183,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     ) -> u32 {
         let slot = self.place_for_message(envelope.context(), envelope.bits());
         if slot == NIL {
-            return self.queue_any_message(envelope, message);
+            return self.queue_message_rarely(envelope, message);
         }
         self.slabs.unexpected.fill(slot, envelope, message);
         slot
@@ -189,6 +198,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             }
             _ => NIL,
         }
+    }
+
+    /// Queues a message for which that is not quickly done.
+    #[inline(never)]
+    fn queue_message_rarely(&mut self, envelope: P::Envelope, message: M) -> u32 {
+        let slot = self.queue_any_message(envelope, message);
+        deep(&mut self.index).move_on(&mut self.slabs);
+        slot
     }
 
     /// Queues any message, in any state of the index.
