@@ -16,7 +16,7 @@ that many receives were once taken in reverse.
   Rust     the engine over only that structure, from Rust
   call     mq_post and mq_arrive of libmq.so
   inline   mq_inline_post and mq_inline_arrive of mq_inline.h
-  halves   mq_inline.h in the two steps of an MPI library: search, then queue
+  halves   mq_try_extract and the like in the two steps of an MPI library: search, then queue
   turns    the same with the pairs alternating between two communicators, the queued entries on the first
   list     without libmq: a list in the caller's own requests, drained in reverse
 

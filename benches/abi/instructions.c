@@ -8,9 +8,9 @@
  * any source, in reverse. Or standing: pairs with a receive from any source that stays posted, after DEPTH posted
  * receives were taken in reverse once.
  *
- * `call` calls mq_post and mq_arrive, `inline` uses mq_inline.h, `halves` uses mq_inline.h in the steps of an MPI
- * library: search, then queue; `turns` is `halves` with pairs alternating between two contexts; `list` uses no libmq but
- * a list in the caller's own requests (intrusive.h).
+ * `call` calls mq_post and mq_arrive, `inline` uses their inline calls, `halves` those in place (mq_try_*) in the steps
+ * of an MPI library: search, then queue; `turns` is `halves` with pairs alternating between two contexts; `list` uses
+ * no libmq but a list in the caller's own requests (intrusive.h).
  * ci/abi-instructions.sh makes a table. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,12 +48,42 @@ APART int post_inline(mq_engine *engine, const mq_pattern *pattern, void *receiv
     return mq_inline_post(engine, pattern, receive, &handle, &taken, NULL);
 }
 
-APART int post_halves(mq_engine *engine, const mq_pattern *pattern, void *receive)
+/* Halves as in a library that knows source, tag and context: in place from local variables, and where that is not
+ * enough by a function of its own, which makes the pattern again. */
+static mq_pattern pattern_of(uint32_t context, int32_t source, int32_t tag)
 {
+    mq_pattern pattern = {.context = context, .source = source, .tag = tag};
+    return pattern;
+}
+
+APART int extract_by_call(mq_engine *engine, uint32_t context, int32_t source, int32_t tag)
+{
+    mq_pattern pattern = pattern_of(context, source, tag);
+    void *taken;
+    return mq_extract(engine, &pattern, &taken, NULL);
+}
+
+APART int queue_receive_by_call(mq_engine *engine, uint32_t context, int32_t source, int32_t tag, void *receive)
+{
+    mq_pattern pattern = pattern_of(context, source, tag);
+    mq_handle handle;
+    return mq_queue_receive(engine, &pattern, receive, &handle);
+}
+
+APART int post_halves(mq_engine *engine, const mq_pattern *wanted, void *receive)
+{
+    uint32_t context = wanted->context;
+    int32_t source = wanted->source, tag = wanted->tag;
+    mq_pattern pattern = pattern_of(context, source, tag);
     mq_handle handle;
     void *taken;
-    int status = mq_inline_extract(engine, pattern, &taken, NULL);
-    return status == MQ_NONE ? mq_inline_queue_receive(engine, pattern, receive, &handle) : status;
+    int status = mq_try_extract(engine, &pattern, &taken, NULL);
+    if (status == MQ_NOT_IN_PLACE)
+        status = extract_by_call(engine, context, source, tag);
+    if (status != MQ_NONE)
+        return status;
+    status = mq_try_queue_receive(engine, &pattern, receive, &handle);
+    return status == MQ_NOT_IN_PLACE ? queue_receive_by_call(engine, context, source, tag, receive) : status;
 }
 
 APART int arrive_called(mq_engine *engine, const mq_envelope *envelope, void *message)
@@ -68,11 +98,38 @@ APART int arrive_inline(mq_engine *engine, const mq_envelope *envelope, void *me
     return mq_inline_arrive(engine, envelope, 8, message, &taken);
 }
 
-APART int arrive_halves(mq_engine *engine, const mq_envelope *envelope, void *message)
+static mq_envelope envelope_of(uint32_t context, int32_t source, int32_t tag)
 {
+    mq_envelope envelope = {.context = context, .source = source, .tag = tag};
+    return envelope;
+}
+
+APART int deliver_by_call(mq_engine *engine, uint32_t context, int32_t source, int32_t tag)
+{
+    mq_envelope envelope = envelope_of(context, source, tag);
     void *taken;
-    int status = mq_inline_deliver(engine, envelope, &taken);
-    return status == MQ_NONE ? mq_inline_queue_message(engine, envelope, 8, message, NULL) : status;
+    return mq_deliver(engine, &envelope, &taken);
+}
+
+APART int queue_message_by_call(mq_engine *engine, uint32_t context, int32_t source, int32_t tag, void *message)
+{
+    mq_envelope envelope = envelope_of(context, source, tag);
+    return mq_queue_message(engine, &envelope, 8, message, NULL);
+}
+
+APART int arrive_halves(mq_engine *engine, const mq_envelope *carried, void *message)
+{
+    uint32_t context = carried->context;
+    int32_t source = carried->source, tag = carried->tag;
+    mq_envelope envelope = envelope_of(context, source, tag);
+    void *taken;
+    int status = mq_try_deliver(engine, &envelope, &taken);
+    if (status == MQ_NOT_IN_PLACE)
+        status = deliver_by_call(engine, context, source, tag);
+    if (status != MQ_NONE)
+        return status;
+    status = mq_try_queue_message(engine, &envelope, 8, message, NULL);
+    return status == MQ_NOT_IN_PLACE ? queue_message_by_call(engine, context, source, tag, message) : status;
 }
 
 /* One half of a pair in a form: 0 call, 1 inline, 2 halves. */

@@ -239,17 +239,63 @@ static void message_left(MPIR_Request * request)
     update_variables();
 }
 
-/* Takes the first message that a receive matches; null if there is none. */
-static MPIDI_MQ_ALWAYS_INLINE MPIR_Request *extract(const mq_pattern * pattern)
+/* The calls of libmq for what it does not do in place. Each gets what MPICH knows, in registers, instead of a pattern
+ * or an envelope: with the address of one handed to a call, compilers keep it in memory in place too. */
+
+static ATTRIBUTE((noinline)) MPIR_Request *extract_by_call(int source, int tag, int context_id)
 {
+    mq_pattern pattern = MPIDI_MQ_pattern(source, tag, context_id);
+    void *message = NULL;
+    int status;
+    do {
+        status = mq_extract(queues.engine, &pattern, &message, NULL);
+    } while (again(status, pattern.context));
+    return status == MQ_MATCHED ? message : NULL;
+}
+
+static ATTRIBUTE((noinline)) mq_handle queue_receive_by_call(MPIR_Request * rreq, int source, int tag, int context_id)
+{
+    mq_pattern pattern = MPIDI_MQ_pattern(source, tag, context_id);
+    mq_handle name;
+    int status;
+    do {
+        status = mq_queue_receive(queues.engine, &pattern, rreq, &name);
+    } while (again(status, pattern.context));
+    return name;
+}
+
+static ATTRIBUTE((noinline)) MPIR_Request *deliver_by_call(const MPIDI_Message_match * match)
+{
+    mq_envelope envelope = envelope_of(match);
+    void *receive = NULL;
+    int status;
+    do {
+        status = mq_deliver(queues.engine, &envelope, &receive);
+    } while (again(status, envelope.context));
+    return status == MQ_MATCHED ? receive : NULL;
+}
+
+static ATTRIBUTE((noinline)) void queue_message_by_call(MPIR_Request * rreq, const MPIDI_Message_match * match)
+{
+    mq_envelope envelope = envelope_of(match);
+    int status;
+    do {
+        status = mq_queue_message(queues.engine, &envelope, 0, rreq, NULL);
+    } while (again(status, envelope.context));
+}
+
+/* Takes the first message that a receive matches; null if there is none. */
+static MPIDI_MQ_ALWAYS_INLINE MPIR_Request *extract(int source, int tag, int context_id)
+{
+    mq_pattern pattern = MPIDI_MQ_pattern(source, tag, context_id);
     void *message = NULL;
     int status;
     MPIR_T_PVAR_TIMER_START(RECVQ, time_matching_unexpectedq);
-    do {
-        status = mq_inline_extract(queues.engine, pattern, &message, NULL);
-    } while (again(status, pattern->context));
+    status = mq_try_extract(queues.engine, &pattern, &message, NULL);
+    if (unlikely(status == MQ_NOT_IN_PLACE))
+        message = extract_by_call(source, tag, context_id);
     MPIR_T_PVAR_TIMER_END(RECVQ, time_matching_unexpectedq);
-    if (status != MQ_MATCHED) {
+    if (message == NULL) {
         update_variables();
         return NULL;
     }
@@ -337,8 +383,7 @@ static void give_to(MPIR_Request * rreq, MPIR_Comm * comm)
 MPIR_Request *MPIDI_CH3U_Recvq_FDU_matchonly(int source, int tag, int context_id, MPIR_Comm * comm,
                                              int *foundp)
 {
-    mq_pattern pattern = MPIDI_MQ_pattern(source, tag, context_id);
-    MPIR_Request *rreq = extract(&pattern);
+    MPIR_Request *rreq = extract(source, tag, context_id);
 
     *foundp = rreq != NULL;
     if (rreq != NULL) {
@@ -356,14 +401,14 @@ static void set_buffer(MPIR_Request * rreq, void *buffer, MPI_Aint count, MPI_Da
 }
 
 /* Queues a receive that found no message. */
-static MPIDI_MQ_ALWAYS_INLINE void queue_receive(MPIR_Request * rreq, const mq_pattern * pattern)
+static MPIDI_MQ_ALWAYS_INLINE void queue_receive(MPIR_Request * rreq, int source, int tag, int context_id)
 {
+    mq_pattern pattern = MPIDI_MQ_pattern(source, tag, context_id);
     mq_handle name;
-    int status;
-    do {
-        status = mq_inline_queue_receive(queues.engine, pattern, rreq, &name);
-    } while (again(status, pattern->context));
-    keep_name(rreq, name);
+    if (likely(mq_try_queue_receive(queues.engine, &pattern, rreq, &name) != MQ_NOT_IN_PLACE))
+        keep_name(rreq, name);
+    else
+        keep_name(rreq, queue_receive_by_call(rreq, source, tag, context_id));
     CHAIN_ADD(posted, rreq);
     update_variables();
     MPIDI_POSTED_RECV_ENQUEUE_HOOK(rreq);
@@ -374,8 +419,7 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, M
                                           void *user_buf, MPI_Aint user_count, MPI_Datatype datatype,
                                           int *foundp)
 {
-    mq_pattern pattern = MPIDI_MQ_pattern(source, tag, context_id);
-    MPIR_Request *rreq = extract(&pattern);
+    MPIR_Request *rreq = extract(source, tag, context_id);
     int mpi_errno = MPI_SUCCESS;
 
     *foundp = rreq != NULL;
@@ -405,7 +449,7 @@ MPIR_Request *MPIDI_CH3U_Recvq_FDU_or_AEP(int source, int tag, int context_id, M
             return rreq;
         }
     }
-    queue_receive(rreq, &pattern);
+    queue_receive(rreq, source, tag, context_id);
     return rreq;
 }
 
@@ -443,21 +487,26 @@ static int is_revoked(int context_id, int tag)
     return comm != NULL && comm->revoked && tag != MPIR_AGREE_TAG && tag != MPIR_SHRINK_TAG;
 }
 
-/* Takes the first receive that a message matches; null if there is none. */
-static MPIDI_MQ_ALWAYS_INLINE MPIR_Request *deliver(const mq_envelope * envelope)
+/* The channel has matched the receive that a message found: the message is for the next one. */
+static ATTRIBUTE((noinline)) MPIR_Request *deliver_to_next(const MPIDI_Message_match * match)
 {
-    for (;;) {
-        void *receive = NULL;
-        int status;
-        do {
-            status = mq_inline_deliver(queues.engine, envelope, &receive);
-        } while (again(status, envelope->context));
-        if (status != MQ_MATCHED)
-            return NULL;
-        if (!receive_left(receive))
-            return receive;
-        /* The channel was first; the message is for the next receive. */
-    }
+    MPIR_Request *receive;
+    do {
+        receive = deliver_by_call(match);
+    } while (receive != NULL && receive_left(receive));
+    return receive;
+}
+
+/* Takes the first receive that a message matches; null if there is none. */
+static MPIDI_MQ_ALWAYS_INLINE MPIR_Request *deliver(const MPIDI_Message_match * match)
+{
+    mq_envelope envelope = envelope_of(match);
+    void *receive = NULL;
+    if (unlikely(mq_try_deliver(queues.engine, &envelope, &receive) == MQ_NOT_IN_PLACE))
+        receive = deliver_by_call(match);
+    if (receive == NULL)
+        return NULL;
+    return unlikely(receive_left(receive)) ? deliver_to_next(match) : receive;
 }
 
 /* Makes a request for a message that found no receive, and queues it. Not inline: a message that finds a receive
@@ -467,7 +516,6 @@ static ATTRIBUTE((noinline)) MPIR_Request *queue_message(const MPIDI_Message_mat
     mq_envelope envelope = envelope_of(match);
     int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
     MPIR_Request *rreq;
-    int status;
 
     if (is_revoked(envelope.context, envelope.tag))
         return MPIR_Request_create_null_recv();
@@ -477,9 +525,8 @@ static ATTRIBUTE((noinline)) MPIR_Request *queue_message(const MPIDI_Message_mat
     rreq->dev.recv_pending_count = 1;
     /* With the bits that report an error. */
     rreq->dev.match = *match;
-    do {
-        status = mq_inline_queue_message(queues.engine, &envelope, 0, rreq, NULL);
-    } while (again(status, envelope.context));
+    if (unlikely(mq_try_queue_message(queues.engine, &envelope, 0, rreq, NULL) == MQ_NOT_IN_PLACE))
+        queue_message_by_call(rreq, match);
     CHAIN_ADD(unexpected, rreq);
     update_variables();
     return rreq;
@@ -488,11 +535,10 @@ static ATTRIBUTE((noinline)) MPIR_Request *queue_message(const MPIDI_Message_mat
 /* A message arrives: take a posted receive, or make a request and queue it. */
 MPIR_Request *MPIDI_CH3U_Recvq_FDP_or_AEU(MPIDI_Message_match * match, int *foundp)
 {
-    mq_envelope envelope = envelope_of(match);
     MPIR_Request *rreq;
 
     MPIR_T_PVAR_TIMER_START(RECVQ, time_failed_matching_postedq);
-    rreq = deliver(&envelope);
+    rreq = deliver(match);
     *foundp = rreq != NULL;
     if (rreq != NULL)
         return rreq;

@@ -128,9 +128,65 @@ int MPIDIG_recvq_init(void)
     goto fn_exit;
 }
 
-int MPIDIG_recvq_put_right(int vci, int status, uint32_t context)
+/* Whether to repeat the call that returned `status`, because what prevented it has been fixed. */
+static bool again(int vci, int status, uint32_t context)
 {
-    return put_right(queues[vci], status, context);
+    return status < 0 && put_right(queues[vci], status, context);
+}
+
+MPIR_Request *MPIDIG_recvq_deliver_by_call(int vci, int rank, int tag, MPIR_Context_id_t context_id)
+{
+    mq_envelope envelope = MPIDI_MQ_envelope(rank, tag, context_id);
+    void *receive = NULL;
+    int status;
+    do {
+        status = mq_deliver(MPIDIG_engines[vci], &envelope, &receive);
+    } while (again(vci, status, envelope.context));
+    return status == MQ_MATCHED ? receive : NULL;
+}
+
+MPIR_Request *MPIDIG_recvq_extract_by_call(int vci, int rank, int tag, MPIR_Context_id_t context_id)
+{
+    mq_pattern pattern = MPIDI_MQ_pattern(rank, tag, context_id);
+    void *message = NULL;
+    int status;
+    do {
+        status = mq_extract(MPIDIG_engines[vci], &pattern, &message, NULL);
+    } while (again(vci, status, pattern.context));
+    return status == MQ_MATCHED ? message : NULL;
+}
+
+MPIR_Request *MPIDIG_recvq_probe_by_call(int vci, int rank, int tag, MPIR_Context_id_t context_id)
+{
+    mq_pattern pattern = MPIDI_MQ_pattern(rank, tag, context_id);
+    void *message = NULL;
+    int status;
+    do {
+        status = mq_probe(MPIDIG_engines[vci], &pattern, &message, NULL);
+    } while (again(vci, status, pattern.context));
+    return status == MQ_MATCHED ? message : NULL;
+}
+
+mq_handle MPIDIG_recvq_queue_receive_by_call(int vci, int rank, int tag, MPIR_Context_id_t context_id,
+                                             MPIR_Request * req)
+{
+    mq_pattern pattern = MPIDI_MQ_pattern(rank, tag, context_id);
+    mq_handle name;
+    int status;
+    do {
+        status = mq_queue_receive(MPIDIG_engines[vci], &pattern, req, &name);
+    } while (again(vci, status, pattern.context));
+    return name;
+}
+
+void MPIDIG_recvq_queue_message_by_call(int vci, int rank, int tag, MPIR_Context_id_t context_id,
+                                        MPIR_Request * req)
+{
+    mq_envelope envelope = MPIDI_MQ_envelope(rank, tag, context_id);
+    int status;
+    do {
+        status = mq_queue_message(MPIDIG_engines[vci], &envelope, MPIDIG_recvq_bytes(req), req, NULL);
+    } while (again(vci, status, envelope.context));
 }
 
 void MPIDIG_recvq_comm_made(const MPIR_Comm * comm)

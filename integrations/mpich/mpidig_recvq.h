@@ -37,9 +37,6 @@ void MPIDIG_recvq_comm_gone(const MPIR_Comm * comm);
 /* The engine of each VCI. */
 extern mq_engine *MPIDIG_engines[MPIDI_CH4_MAX_VCIS];
 
-/* Fixes what prevents a call on a VCI's engine, if possible; returns whether it did, or aborts. */
-int MPIDIG_recvq_put_right(int vci, int status, uint32_t context);
-
 /* Adds what a VCI's engine has visited since the last call to the performance variables. */
 #if ENABLE_PVAR_RECVQ
 void MPIDIG_recvq_count_visited(int vci);
@@ -53,10 +50,21 @@ MPL_STATIC_INLINE_PREFIX int MPIDIG_recvq_vci(MPIR_Request ** list)
     return (int) (((char *) list - (char *) MPIDI_global.per_vci) / sizeof(MPIDI_global.per_vci[0]));
 }
 
-/* Whether to repeat the call that returned `status`, because what prevented it has been fixed. */
-MPL_STATIC_INLINE_PREFIX bool MPIDIG_recvq_again(int vci, int status, uint32_t context)
+/* The calls of libmq for what it does not do in place. Each gets what MPICH knows, in registers, instead of a pattern or
+ * an envelope: with the address of one handed to a call, compilers keep it in memory in place too. */
+
+MPIR_Request *MPIDIG_recvq_deliver_by_call(int vci, int rank, int tag, MPIR_Context_id_t context_id);
+MPIR_Request *MPIDIG_recvq_extract_by_call(int vci, int rank, int tag, MPIR_Context_id_t context_id);
+MPIR_Request *MPIDIG_recvq_probe_by_call(int vci, int rank, int tag, MPIR_Context_id_t context_id);
+mq_handle MPIDIG_recvq_queue_receive_by_call(int vci, int rank, int tag, MPIR_Context_id_t context_id,
+                                             MPIR_Request * req);
+void MPIDIG_recvq_queue_message_by_call(int vci, int rank, int tag, MPIR_Context_id_t context_id,
+                                        MPIR_Request * req);
+
+/* The size of a queued message: its request's count, until it is received. */
+MPL_STATIC_INLINE_PREFIX uint64_t MPIDIG_recvq_bytes(MPIR_Request * req)
 {
-    return unlikely(status < 0) && MPIDIG_recvq_put_right(vci, status, context);
+    return (uint64_t) MPIDIG_REQUEST(req, count);
 }
 
 /* The handle of a posted receive, for a cancel in constant time, is in fields that are otherwise used for the message of
@@ -118,15 +126,14 @@ MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDIG_recvq_deliver(int rank, int tag,
                                                             MPIR_Request ** list)
 {
     mq_envelope envelope = MPIDI_MQ_envelope(rank, tag, context_id);
-    int status, vci = MPIDIG_recvq_vci(list);
+    int vci = MPIDIG_recvq_vci(list);
     void *receive = NULL;
 
     MPIR_T_PVAR_TIMER_START(RECVQ, time_failed_matching_postedq);
-    do {
-        status = mq_inline_deliver(MPIDIG_engines[vci], &envelope, &receive);
-    } while (MPIDIG_recvq_again(vci, status, envelope.context));
+    if (unlikely(mq_try_deliver(MPIDIG_engines[vci], &envelope, &receive) == MQ_NOT_IN_PLACE))
+        receive = MPIDIG_recvq_deliver_by_call(vci, rank, tag, context_id);
     MPIDIG_recvq_count_visited(vci);
-    if (status != MQ_MATCHED) {
+    if (receive == NULL) {
         MPIR_T_PVAR_TIMER_END(RECVQ, time_failed_matching_postedq);
         return NULL;
     }
@@ -144,13 +151,14 @@ MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDIG_recvq_extract(int rank, int tag,
     void *message = NULL;
 
     MPIR_T_PVAR_TIMER_START(RECVQ, time_matching_unexpectedq);
-    do {
-        status = dequeue ? mq_inline_extract(MPIDIG_engines[vci], &pattern, &message, NULL)
-            : mq_inline_probe(MPIDIG_engines[vci], &pattern, &message, NULL);
-    } while (MPIDIG_recvq_again(vci, status, pattern.context));
+    status = dequeue ? mq_try_extract(MPIDIG_engines[vci], &pattern, &message, NULL)
+        : mq_try_probe(MPIDIG_engines[vci], &pattern, &message, NULL);
+    if (unlikely(status == MQ_NOT_IN_PLACE))
+        message = dequeue ? MPIDIG_recvq_extract_by_call(vci, rank, tag, context_id)
+            : MPIDIG_recvq_probe_by_call(vci, rank, tag, context_id);
     MPIR_T_PVAR_TIMER_END(RECVQ, time_matching_unexpectedq);
     MPIDIG_recvq_count_visited(vci);
-    if (status != MQ_MATCHED)
+    if (message == NULL)
         return NULL;
     if (dequeue)
         MPIDIG_recvq_left(message, list, MPIDIG_PT2PT_UNEXP);
@@ -178,8 +186,7 @@ MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDIG_part_find(int rank, int tag,
 MPL_STATIC_INLINE_PREFIX void MPIDIG_enqueue_request(MPIR_Request * req, MPIR_Request ** list,
                                                      enum MPIDIG_queue_type qtype)
 {
-    int status, vci;
-    int rank, tag;
+    int vci, rank, tag;
     MPIR_Context_id_t context_id;
 
     if (qtype == MPIDIG_PART) {
@@ -193,17 +200,15 @@ MPL_STATIC_INLINE_PREFIX void MPIDIG_enqueue_request(MPIR_Request * req, MPIR_Re
     if (qtype == MPIDIG_PT2PT_POSTED) {
         mq_pattern pattern = MPIDI_MQ_pattern(rank, tag, context_id);
         mq_handle name;
-        do {
-            status = mq_inline_queue_receive(MPIDIG_engines[vci], &pattern, req, &name);
-        } while (MPIDIG_recvq_again(vci, status, pattern.context));
-        MPIDIG_recvq_keep_name(req, name);
+        if (likely(mq_try_queue_receive(MPIDIG_engines[vci], &pattern, req, &name) != MQ_NOT_IN_PLACE))
+            MPIDIG_recvq_keep_name(req, name);
+        else
+            MPIDIG_recvq_keep_name(req, MPIDIG_recvq_queue_receive_by_call(vci, rank, tag, context_id, req));
     } else {
         mq_envelope envelope = MPIDI_MQ_envelope(rank, tag, context_id);
-        /* The request's count is the size of its message until it is received. */
-        uint64_t bytes = (uint64_t) MPIDIG_REQUEST(req, count);
-        do {
-            status = mq_inline_queue_message(MPIDIG_engines[vci], &envelope, bytes, req, NULL);
-        } while (MPIDIG_recvq_again(vci, status, envelope.context));
+        if (unlikely(mq_try_queue_message(MPIDIG_engines[vci], &envelope, MPIDIG_recvq_bytes(req), req, NULL)
+                     == MQ_NOT_IN_PLACE))
+            MPIDIG_recvq_queue_message_by_call(vci, rank, tag, context_id, req);
     }
     MPIDIG_recvq_entered(req, list, qtype);
 }

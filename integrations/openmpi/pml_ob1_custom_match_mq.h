@@ -83,6 +83,60 @@ static inline mq_envelope custom_match_mq_envelope(int tag, int source)
     return envelope;
 }
 
+/* The calls of libmq for what it does not do in place, and a probe. Each gets a tag and a rank, in registers, instead of
+ * a pattern or an envelope: with the address of one handed to a call, compilers keep it in memory in place too. */
+
+#define CUSTOM_MATCH_MQ_BY_CALL static __attribute__((noinline, unused))
+
+CUSTOM_MATCH_MQ_BY_CALL mq_handle custom_match_mq_queue_receive(mq_engine *engine, int tag, int peer,
+                                                                void *request)
+{
+    mq_pattern pattern = custom_match_mq_pattern(tag, peer);
+    mq_handle handle;
+    custom_match_mq_check(mq_queue_receive(engine, &pattern, request, &handle));
+    return handle;
+}
+
+CUSTOM_MATCH_MQ_BY_CALL mq_handle custom_match_mq_queue_probe(mq_engine *engine, int tag, int peer,
+                                                              void *request)
+{
+    mq_pattern pattern = custom_match_mq_pattern(tag, peer);
+    mq_handle handle;
+    custom_match_mq_check(mq_queue_probe(engine, &pattern, request, &handle));
+    return handle;
+}
+
+CUSTOM_MATCH_MQ_BY_CALL void *custom_match_mq_deliver(mq_engine *engine, int tag, int source)
+{
+    mq_envelope envelope = custom_match_mq_envelope(tag, source);
+    void *request = NULL;
+    custom_match_mq_check(mq_deliver(engine, &envelope, &request));
+    return request;
+}
+
+CUSTOM_MATCH_MQ_BY_CALL void custom_match_mq_queue_message(mq_engine *engine, int tag, int source,
+                                                           uint64_t bytes, void *frag)
+{
+    mq_envelope envelope = custom_match_mq_envelope(tag, source);
+    custom_match_mq_check(mq_queue_message(engine, &envelope, bytes, frag, NULL));
+}
+
+CUSTOM_MATCH_MQ_BY_CALL void *custom_match_mq_extract(mq_engine *engine, int tag, int peer)
+{
+    mq_pattern pattern = custom_match_mq_pattern(tag, peer);
+    void *frag = NULL;
+    custom_match_mq_check(mq_extract(engine, &pattern, &frag, NULL));
+    return frag;
+}
+
+CUSTOM_MATCH_MQ_BY_CALL void *custom_match_mq_probe(mq_engine *engine, int tag, int peer)
+{
+    mq_pattern pattern = custom_match_mq_pattern(tag, peer);
+    void *frag = NULL;
+    custom_match_mq_check(mq_inline_probe(engine, &pattern, &frag, NULL));
+    return frag;
+}
+
 /* Posted receives. Null without memory: custom_match_attach then refuses the communicator. */
 
 static inline custom_match_prq *custom_match_prq_init(void)
@@ -103,6 +157,12 @@ static inline void custom_match_prq_destroy(custom_match_prq *prq)
 _Static_assert(sizeof(opal_list_item_t *) >= sizeof(((mq_handle *) 0)->sequence),
                "a name needs pointers of 64 bits");
 
+static inline void custom_match_mq_keep_name(opal_list_item_t *item, mq_handle handle)
+{
+    item->opal_list_next = (opal_list_item_t *) (uintptr_t) handle.sequence;
+    item->opal_list_prev = (opal_list_item_t *) (uintptr_t) handle.slot;
+}
+
 static inline void custom_match_prq_append(custom_match_prq *prq, void *payload, int tag, int source)
 {
     mca_pml_base_request_t *request = (mca_pml_base_request_t *) payload;
@@ -110,12 +170,13 @@ static inline void custom_match_prq_append(custom_match_prq *prq, void *payload,
     mq_pattern pattern = custom_match_mq_pattern(tag, source);
     mq_handle handle;
     if (OPAL_UNLIKELY(MCA_PML_REQUEST_PROBE == request->req_type)) {
-        custom_match_mq_check(mq_queue_probe(prq->engine, &pattern, payload, &handle));
+        custom_match_mq_keep_name(item, custom_match_mq_queue_probe(prq->engine, tag, source, payload));
+    } else if (OPAL_LIKELY(MQ_NOT_IN_PLACE
+                           != mq_try_queue_receive(prq->engine, &pattern, payload, &handle))) {
+        custom_match_mq_keep_name(item, handle);
     } else {
-        custom_match_mq_check(mq_inline_queue_receive(prq->engine, &pattern, payload, &handle));
+        custom_match_mq_keep_name(item, custom_match_mq_queue_receive(prq->engine, tag, source, payload));
     }
-    item->opal_list_next = (opal_list_item_t *) (uintptr_t) handle.sequence;
-    item->opal_list_prev = (opal_list_item_t *) (uintptr_t) handle.slot;
 }
 
 static inline int custom_match_prq_cancel(custom_match_prq *prq, void *payload)
@@ -133,7 +194,9 @@ static inline void *custom_match_prq_find_dequeue_verify(custom_match_prq *prq, 
 {
     mq_envelope envelope = custom_match_mq_envelope(tag, peer);
     void *request = NULL;
-    custom_match_mq_check(mq_inline_deliver(prq->engine, &envelope, &request));
+    if (OPAL_UNLIKELY(MQ_NOT_IN_PLACE == mq_try_deliver(prq->engine, &envelope, &request))) {
+        return custom_match_mq_deliver(prq->engine, tag, peer);
+    }
     return request;
 }
 
@@ -184,8 +247,11 @@ static inline void custom_match_umq_append(custom_match_umq *umq, int tag, int s
 {
     mca_pml_ob1_recv_frag_t *frag = (mca_pml_ob1_recv_frag_t *) payload;
     mq_envelope envelope = custom_match_mq_envelope(tag, source);
-    custom_match_mq_check(mq_inline_queue_message(umq->engine, &envelope,
-                                                  custom_match_mq_bytes(frag), payload, NULL));
+    uint64_t bytes = custom_match_mq_bytes(frag);
+    if (OPAL_UNLIKELY(MQ_NOT_IN_PLACE
+                      == mq_try_queue_message(umq->engine, &envelope, bytes, payload, NULL))) {
+        custom_match_mq_queue_message(umq->engine, tag, source, bytes, payload);
+    }
 }
 
 /* Finds a message, and takes it: ob1 removes whatever it finds, under the same lock, except the message of a plain
@@ -198,8 +264,12 @@ static inline void *custom_match_umq_find_verify_hold(custom_match_umq *umq, int
     void *frag = NULL;
     *hold_prev = NULL;
     *hold_elem = NULL;
-    custom_match_mq_check(OPAL_UNLIKELY(*stays) ? mq_inline_probe(umq->engine, &pattern, &frag, NULL)
-                                                : mq_inline_extract(umq->engine, &pattern, &frag, NULL));
+    if (OPAL_UNLIKELY(*stays)) {
+        return custom_match_mq_probe(umq->engine, tag, peer);
+    }
+    if (OPAL_UNLIKELY(MQ_NOT_IN_PLACE == mq_try_extract(umq->engine, &pattern, &frag, NULL))) {
+        return custom_match_mq_extract(umq->engine, tag, peer);
+    }
     return frag;
 }
 

@@ -8,7 +8,12 @@
  * find, probe, deliver) for a named source and tag are answered without those checks: in place they find nothing
  * where a call would report that a context or a rank does not exist, or what is wrong with an envelope. A program
  * compiled with this file also works with a library of another MQ_FRONT_LAYOUT: every inline call is then a real
- * call. See docs/abi.md for what this gains. */
+ * call.
+ *
+ * mq_try_post and the others work in place or not at all: where they would have to call, they do nothing and return
+ * MQ_NOT_IN_PLACE. A caller that makes its patterns and envelopes itself gets the shortest code from them, if it calls
+ * from another function, which makes the pattern again: as no call then gets the address of a pattern, compilers keep
+ * it in registers and leave out what they know of it. See docs/abi.md for what either gains. */
 
 #ifndef MQ_INLINE_H
 #define MQ_INLINE_H
@@ -200,11 +205,10 @@ static inline mq_parked *mq_front_stop(const mq_front_queue *queue)
              : queue->end;
 }
 
-/* The result of a search that found nothing up to `stop`: MQ_NONE, or MQ_FRONT_NOT_KNOWN if there are more. */
-#define MQ_FRONT_NOT_KNOWN (-1)
+/* The result of a search that found nothing up to `stop`. */
 static inline int mq_front_nothing(const mq_front_queue *queue, const mq_parked *stop)
 {
-    return stop == queue->end ? MQ_NONE : MQ_FRONT_NOT_KNOWN;
+    return stop == queue->end ? MQ_NONE : MQ_NOT_IN_PLACE;
 }
 
 /* MQ_MATCHED, with the first message that the pattern matches in `*found`, or as mq_front_nothing. Usually nothing
@@ -331,143 +335,209 @@ static inline int mq_front_add_message(mq_front *front, const mq_envelope *envel
     return 1;
 }
 
-/* mq_post, in place where it can be. */
-static inline int mq_inline_post(mq_engine *engine, const mq_pattern *pattern, void *receive,
-                                 mq_handle *handle, void **message, mq_envelope *envelope)
+/* The calls in place: each does what the inline call of its name does in place, or nothing, and then it returns
+ * MQ_NOT_IN_PLACE. They report no errors. `engine` is not null. */
+
+/* mq_post in place. */
+static inline int mq_try_post(mq_engine *engine, const mq_pattern *pattern, void *receive, mq_handle *handle,
+                              void **message, mq_envelope *envelope)
 {
     mq_front *front = (mq_front *) engine;
-    if (front != NULL && mq_front_is(front->open) && mq_front_reads_pattern(front, pattern)) {
-        mq_front_queue *queue = &front->messages;
-        mq_parked *at;
-        int status = mq_front_message(queue, pattern, &at);
-        if (status == MQ_MATCHED)
-            return mq_front_take(queue, at, message, envelope);
-        if (status == MQ_NONE && mq_front_add_receive(front, pattern, receive, handle))
-            return MQ_NONE;
+    mq_front_queue *queue = &front->messages;
+    mq_parked *at;
+    int status;
+    if (!mq_front_is(front->open) || !mq_front_reads_pattern(front, pattern))
+        return MQ_NOT_IN_PLACE;
+    status = mq_front_message(queue, pattern, &at);
+    if (status == MQ_MATCHED)
+        return mq_front_take(queue, at, message, envelope);
+    if (status == MQ_NONE && mq_front_add_receive(front, pattern, receive, handle))
+        return MQ_NONE;
+    return MQ_NOT_IN_PLACE;
+}
+
+/* mq_arrive in place. */
+static inline int mq_try_arrive(mq_engine *engine, const mq_envelope *envelope, uint64_t bytes, void *message,
+                                void **receive)
+{
+    mq_front *front = (mq_front *) engine;
+    mq_front_queue *queue = &front->receives;
+    mq_parked *at;
+    int status;
+    if (!mq_front_is(front->open) || !mq_front_reads_envelope(front, envelope))
+        return MQ_NOT_IN_PLACE;
+    status = mq_front_receive(queue, envelope, &at);
+    if (status == MQ_MATCHED)
+        return mq_front_complete(queue, at, receive);
+    if (status == MQ_NONE && mq_front_add_message(front, envelope, bytes, message, NULL))
+        return MQ_NONE;
+    return MQ_NOT_IN_PLACE;
+}
+
+/* mq_extract in place. */
+static inline int mq_try_extract(mq_engine *engine, const mq_pattern *pattern, void **message,
+                                 mq_envelope *envelope)
+{
+    mq_front *front = (mq_front *) engine;
+    mq_front_queue *queue = &front->messages;
+    mq_parked *at;
+    int status;
+    if (!mq_front_is(front->no_messages) || !mq_front_searches_by(front, pattern))
+        return MQ_NOT_IN_PLACE;
+    status = mq_front_message(queue, pattern, &at);
+    return status == MQ_MATCHED ? mq_front_take(queue, at, message, envelope) : status;
+}
+
+/* mq_find in place. */
+static inline int mq_try_find(mq_engine *engine, const mq_pattern *pattern, mq_message_handle *found, void **message,
+                              mq_envelope *envelope)
+{
+    mq_front *front = (mq_front *) engine;
+    mq_parked *at;
+    int status;
+    if (!mq_front_is(front->no_messages) || !mq_front_searches_by(front, pattern))
+        return MQ_NOT_IN_PLACE;
+    status = mq_front_message(&front->messages, pattern, &at);
+    if (status != MQ_MATCHED)
+        return status;
+    mq_front_show(at, message, envelope);
+    if (found != NULL) {
+        found->sequence = at->sequence;
+        found->slot = MQ_FRONT_SLOT;
+        found->context = (uint32_t) at->place;
     }
-    return mq_post(engine, pattern, receive, handle, message, envelope);
+    return MQ_MATCHED;
+}
+
+/* mq_probe in place. */
+static inline int mq_try_probe(mq_engine *engine, const mq_pattern *pattern, void **message, mq_envelope *envelope)
+{
+    return mq_try_find(engine, pattern, NULL, message, envelope);
+}
+
+/* mq_take in place. */
+static inline int mq_try_take(mq_engine *engine, mq_message_handle found, void **message, mq_envelope *envelope)
+{
+    mq_front *front = (mq_front *) engine;
+    mq_front_queue *queue = &front->messages;
+    mq_parked *stop, *at;
+    if (!mq_front_is(front->open) || found.slot != MQ_FRONT_SLOT)
+        return MQ_NOT_IN_PLACE;
+    stop = mq_front_stop(queue);
+    for (at = queue->first; at != stop; at++)
+        if (at->sequence == found.sequence && (uint32_t) at->place == found.context)
+            return mq_front_take(queue, at, message, envelope);
+    return mq_front_nothing(queue, stop);
+}
+
+/* mq_deliver in place. */
+static inline int mq_try_deliver(mq_engine *engine, const mq_envelope *envelope, void **receive)
+{
+    mq_front *front = (mq_front *) engine;
+    mq_front_queue *queue = &front->receives;
+    mq_parked *at;
+    int status;
+    if (!mq_front_is(front->no_receives) || envelope == NULL)
+        return MQ_NOT_IN_PLACE;
+    status = mq_front_receive(queue, envelope, &at);
+    if (status != MQ_MATCHED)
+        return status;
+    /* Otherwise any class would match, and an out-of-range rank would match a receive from any source. */
+    if (envelope->traffic_class < MQ_CLASS_END
+        && (mq_front_names_source(at) || mq_front_reads_envelope(front, envelope)))
+        return mq_front_complete(queue, at, receive);
+    return MQ_NOT_IN_PLACE;
+}
+
+/* mq_queue_receive in place. */
+static inline int mq_try_queue_receive(mq_engine *engine, const mq_pattern *pattern, void *receive,
+                                       mq_handle *handle)
+{
+    mq_front *front = (mq_front *) engine;
+    return mq_front_is(front->open) && mq_front_reads_pattern(front, pattern)
+                   && mq_front_add_receive(front, pattern, receive, handle)
+             ? MQ_NONE
+             : MQ_NOT_IN_PLACE;
+}
+
+/* mq_queue_message in place. */
+static inline int mq_try_queue_message(mq_engine *engine, const mq_envelope *envelope, uint64_t bytes, void *message,
+                                       mq_message_handle *queued)
+{
+    mq_front *front = (mq_front *) engine;
+    return mq_front_is(front->open) && mq_front_reads_envelope(front, envelope)
+                   && mq_front_add_message(front, envelope, bytes, message, queued)
+             ? MQ_NONE
+             : MQ_NOT_IN_PLACE;
+}
+
+/* mq_post, in place where it can be. */
+static inline int mq_inline_post(mq_engine *engine, const mq_pattern *pattern, void *receive, mq_handle *handle,
+                                 void **message, mq_envelope *envelope)
+{
+    int status = engine != NULL ? mq_try_post(engine, pattern, receive, handle, message, envelope) : MQ_NOT_IN_PLACE;
+    return status != MQ_NOT_IN_PLACE ? status : mq_post(engine, pattern, receive, handle, message, envelope);
 }
 
 /* mq_arrive, in place where it can be. */
-static inline int mq_inline_arrive(mq_engine *engine, const mq_envelope *envelope, uint64_t bytes,
-                                   void *message, void **receive)
+static inline int mq_inline_arrive(mq_engine *engine, const mq_envelope *envelope, uint64_t bytes, void *message,
+                                   void **receive)
 {
-    mq_front *front = (mq_front *) engine;
-    if (front != NULL && mq_front_is(front->open) && mq_front_reads_envelope(front, envelope)) {
-        mq_front_queue *queue = &front->receives;
-        mq_parked *at;
-        int status = mq_front_receive(queue, envelope, &at);
-        if (status == MQ_MATCHED)
-            return mq_front_complete(queue, at, receive);
-        if (status == MQ_NONE && mq_front_add_message(front, envelope, bytes, message, NULL))
-            return MQ_NONE;
-    }
-    return mq_arrive(engine, envelope, bytes, message, receive);
+    int status = engine != NULL ? mq_try_arrive(engine, envelope, bytes, message, receive) : MQ_NOT_IN_PLACE;
+    return status != MQ_NOT_IN_PLACE ? status : mq_arrive(engine, envelope, bytes, message, receive);
 }
 
 /* mq_extract, in place where it can be. */
 static inline int mq_inline_extract(mq_engine *engine, const mq_pattern *pattern, void **message,
                                     mq_envelope *envelope)
 {
-    mq_front *front = (mq_front *) engine;
-    if (front != NULL && mq_front_is(front->no_messages) && mq_front_searches_by(front, pattern)) {
-        mq_front_queue *queue = &front->messages;
-        mq_parked *at;
-        int status = mq_front_message(queue, pattern, &at);
-        if (status == MQ_MATCHED)
-            return mq_front_take(queue, at, message, envelope);
-        if (status == MQ_NONE)
-            return MQ_NONE;
-    }
-    return mq_extract(engine, pattern, message, envelope);
+    int status = engine != NULL ? mq_try_extract(engine, pattern, message, envelope) : MQ_NOT_IN_PLACE;
+    return status != MQ_NOT_IN_PLACE ? status : mq_extract(engine, pattern, message, envelope);
 }
 
 /* mq_find, in place where it can be. */
-static inline int mq_inline_find(mq_engine *engine, const mq_pattern *pattern,
-                                 mq_message_handle *found, void **message, mq_envelope *envelope)
+static inline int mq_inline_find(mq_engine *engine, const mq_pattern *pattern, mq_message_handle *found,
+                                 void **message, mq_envelope *envelope)
 {
-    mq_front *front = (mq_front *) engine;
-    if (front != NULL && mq_front_is(front->no_messages) && mq_front_searches_by(front, pattern)) {
-        mq_front_queue *queue = &front->messages;
-        mq_parked *at;
-        int status = mq_front_message(queue, pattern, &at);
-        if (status == MQ_NONE)
-            return MQ_NONE;
-        if (status == MQ_MATCHED) {
-            mq_front_show(at, message, envelope);
-            if (found != NULL) {
-                found->sequence = at->sequence;
-                found->slot = MQ_FRONT_SLOT;
-                found->context = (uint32_t) at->place;
-            }
-            return MQ_MATCHED;
-        }
-    }
-    return mq_find(engine, pattern, found, message, envelope);
+    int status = engine != NULL ? mq_try_find(engine, pattern, found, message, envelope) : MQ_NOT_IN_PLACE;
+    return status != MQ_NOT_IN_PLACE ? status : mq_find(engine, pattern, found, message, envelope);
 }
 
 /* mq_probe, in place where it can be. */
-static inline int mq_inline_probe(mq_engine *engine, const mq_pattern *pattern, void **message,
-                                  mq_envelope *envelope)
+static inline int mq_inline_probe(mq_engine *engine, const mq_pattern *pattern, void **message, mq_envelope *envelope)
 {
-    return mq_inline_find(engine, pattern, NULL, message, envelope);
+    int status = engine != NULL ? mq_try_probe(engine, pattern, message, envelope) : MQ_NOT_IN_PLACE;
+    return status != MQ_NOT_IN_PLACE ? status : mq_probe(engine, pattern, message, envelope);
 }
 
 /* mq_take, in place where it can be. */
-static inline int mq_inline_take(mq_engine *engine, mq_message_handle found, void **message,
-                                 mq_envelope *envelope)
+static inline int mq_inline_take(mq_engine *engine, mq_message_handle found, void **message, mq_envelope *envelope)
 {
-    mq_front *front = (mq_front *) engine;
-    if (front != NULL && mq_front_is(front->open) && found.slot == MQ_FRONT_SLOT) {
-        mq_front_queue *queue = &front->messages;
-        mq_parked *stop = mq_front_stop(queue), *at;
-        for (at = queue->first; at != stop; at++)
-            if (at->sequence == found.sequence && (uint32_t) at->place == found.context)
-                return mq_front_take(queue, at, message, envelope);
-        if (stop == queue->end)
-            return MQ_NONE;
-    }
-    return mq_take(engine, found, message, envelope);
+    int status = engine != NULL ? mq_try_take(engine, found, message, envelope) : MQ_NOT_IN_PLACE;
+    return status != MQ_NOT_IN_PLACE ? status : mq_take(engine, found, message, envelope);
 }
 
 /* mq_deliver, in place where it can be. */
 static inline int mq_inline_deliver(mq_engine *engine, const mq_envelope *envelope, void **receive)
 {
-    mq_front *front = (mq_front *) engine;
-    if (front != NULL && mq_front_is(front->no_receives) && envelope != NULL) {
-        mq_front_queue *queue = &front->receives;
-        mq_parked *at;
-        int status = mq_front_receive(queue, envelope, &at);
-        if (status == MQ_NONE)
-            return MQ_NONE;
-        /* Otherwise any class would match, and an out-of-range rank would match a receive from any source. */
-        if (status == MQ_MATCHED && envelope->traffic_class < MQ_CLASS_END
-            && (mq_front_names_source(at) || mq_front_reads_envelope(front, envelope)))
-            return mq_front_complete(queue, at, receive);
-    }
-    return mq_deliver(engine, envelope, receive);
+    int status = engine != NULL ? mq_try_deliver(engine, envelope, receive) : MQ_NOT_IN_PLACE;
+    return status != MQ_NOT_IN_PLACE ? status : mq_deliver(engine, envelope, receive);
 }
 
 /* mq_queue_receive, in place where it can be. */
 static inline int mq_inline_queue_receive(mq_engine *engine, const mq_pattern *pattern, void *receive,
                                           mq_handle *handle)
 {
-    mq_front *front = (mq_front *) engine;
-    if (front != NULL && mq_front_is(front->open) && mq_front_reads_pattern(front, pattern)
-        && mq_front_add_receive(front, pattern, receive, handle))
-        return MQ_NONE;
-    return mq_queue_receive(engine, pattern, receive, handle);
+    int status = engine != NULL ? mq_try_queue_receive(engine, pattern, receive, handle) : MQ_NOT_IN_PLACE;
+    return status != MQ_NOT_IN_PLACE ? status : mq_queue_receive(engine, pattern, receive, handle);
 }
 
 /* mq_queue_message, in place where it can be. */
-static inline int mq_inline_queue_message(mq_engine *engine, const mq_envelope *envelope,
-                                          uint64_t bytes, void *message, mq_message_handle *queued)
+static inline int mq_inline_queue_message(mq_engine *engine, const mq_envelope *envelope, uint64_t bytes,
+                                          void *message, mq_message_handle *queued)
 {
-    mq_front *front = (mq_front *) engine;
-    if (front != NULL && mq_front_is(front->open) && mq_front_reads_envelope(front, envelope)
-        && mq_front_add_message(front, envelope, bytes, message, queued))
-        return MQ_NONE;
-    return mq_queue_message(engine, envelope, bytes, message, queued);
+    int status = engine != NULL ? mq_try_queue_message(engine, envelope, bytes, message, queued) : MQ_NOT_IN_PLACE;
+    return status != MQ_NOT_IN_PLACE ? status : mq_queue_message(engine, envelope, bytes, message, queued);
 }
 
 #ifdef __cplusplus

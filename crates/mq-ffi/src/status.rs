@@ -48,6 +48,8 @@ pub const MQ_ERR_SOURCE_BYTE_BUDGET: c_int = -16;
 pub const MQ_ERR_TOO_LATE: c_int = -17;
 /// A fault inside libmq; the engine must not be used any more.
 pub const MQ_ERR_INTERNAL: c_int = -99;
+/// What `mq_try_post` and the others of `mq_inline.h` return, and no call: nothing has been done, and a call would do it.
+pub const MQ_NOT_IN_PLACE: c_int = -100;
 
 /// The text for a status.
 fn text(status: c_int) -> Option<&'static CStr> {
@@ -90,6 +92,7 @@ fn text(status: c_int) -> Option<&'static CStr> {
         }
         MQ_ERR_TOO_LATE => c"libmq already holds memory; set the allocator before any other call",
         MQ_ERR_INTERNAL => c"a fault inside libmq; the engine must not be used any more",
+        MQ_NOT_IN_PLACE => c"nothing was done, because it cannot be done in place; make the call of that name",
         _ => return None,
     })
 }
@@ -126,7 +129,7 @@ mod tests {
         let mut distinct = known.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        assert_eq!(known.len(), 20);
+        assert_eq!(known.len(), 21);
         assert_eq!(distinct.len(), known.len());
     }
 }
