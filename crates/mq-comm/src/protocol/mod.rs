@@ -43,6 +43,7 @@ mod front;
 mod large;
 mod own;
 mod peer;
+mod probe;
 mod receive;
 mod rings;
 mod send;

@@ -1,6 +1,9 @@
 //! Messages of about one length: how long each way took, and which one is next.
 
-use std::time::Instant;
+mod group;
+
+use self::group::Group;
+pub(super) use self::group::Moment;
 
 /// Messages that are timed together: so many bytes, twice what a ring holds, so that most of them cannot have
 /// lain in it before; and messages at least and at most.
@@ -10,9 +13,6 @@ const GROUP_MOST: u32 = 128;
 /// Groups by which a way is timed, of which the quickest counts. One more comes first, whose bytes are where
 /// the other way has left them.
 const GROUPS: u32 = 3;
-/// A message came after a pause if it came so many times as long after the previous one as all others of
-/// its group together took; that interval says nothing.
-const PAUSE: u64 = 2;
 /// The part, one in so many, by which a way has to be quicker to replace the other. The second is for reading to
 /// replace the ring where messages may go ahead, which is quicker than the ring is while each is asked for, and between
 /// the two ways to read, which are the same if the sender does not come.
@@ -79,60 +79,6 @@ pub(super) struct Turn {
     pub(super) is_timed: bool,
     /// It is among the first of a look that this process began by itself.
     pub(super) begins_look: bool,
-}
-
-/// When a message comes, and how many bytes of large messages this process has sent by then.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
-    at: Instant,
-    sent: u64,
-}
-
-impl Moment {
-    pub(super) fn now(sent: u64) -> Self {
-        let at = Instant::now();
-        Self { at, sent }
-    }
-}
-
-/// A group of messages that is timed.
-#[derive(Clone, Copy, Debug)]
-struct Group {
-    nanos: u64,
-    /// Those of the group, and those that were sent meanwhile.
-    bytes: u64,
-    messages: u32,
-    /// The message that came longest after the previous one: how long, and the bytes that came or were sent
-    /// in that time.
-    longest: (u64, u64),
-}
-
-impl Group {
-    const NONE: Self = Self {
-        nanos: 0,
-        bytes: 0,
-        messages: 0,
-        longest: (0, 0),
-    };
-
-    fn add(&mut self, bytes: u64, nanos: u64) {
-        self.nanos += nanos;
-        self.bytes += bytes;
-        self.messages += 1;
-        self.longest = self.longest.max((nanos, bytes));
-    }
-
-    /// Picoseconds per byte.
-    fn pace(&self) -> u32 {
-        let (longest, its) = self.longest;
-        let others = self.nanos - longest;
-        let (nanos, bytes) = if longest > others.saturating_mul(PAUSE) && self.bytes > its {
-            (others, self.bytes - its)
-        } else {
-            (self.nanos, self.bytes)
-        };
-        u32::try_from(nanos.saturating_mul(1000) / bytes.max(1)).unwrap_or(u32::MAX)
-    }
 }
 
 /// Messages of about one length.
@@ -404,8 +350,7 @@ impl Class {
 
     fn add(&mut self, bytes: usize, now: Moment) {
         if let Some(last) = self.last.replace(now) {
-            let moved = bytes as u64 + (now.sent - last.sent);
-            self.timed.add(moved, (now.at - last.at).as_nanos() as u64);
+            self.timed.add(bytes, last, now);
         }
     }
 

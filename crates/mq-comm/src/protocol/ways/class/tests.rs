@@ -1,5 +1,6 @@
+use std::time::{Duration, Instant};
+
 use super::*;
-use std::time::Duration;
 
 const BYTES: usize = 1 << 20;
 

@@ -1,0 +1,161 @@
+//! Probes: a message is shown, and stays where it is until a receive asks for it.
+
+use mq_core::Pattern;
+use mq_core::mpi::MpiPattern;
+use mq_shm::Process;
+
+use super::receive::ROUNDS;
+use super::{Core, State};
+use crate::error::Error;
+use crate::header::{self, Kind, Word};
+use crate::messages::Keeper;
+use crate::request::ANYONE;
+use crate::status::Status;
+use crate::transport::Transport;
+
+impl<T: Transport> Core<T> {
+    /// Shows a message that has come with its bytes, where no other is before it and no receive waits, and leaves it
+    /// in the transport: the receive that mostly follows takes it from there, as it takes one that nobody has probed
+    /// for.
+    #[inline]
+    pub(crate) fn peek(&mut self, pattern: &MpiPattern) -> Option<Status> {
+        if !self.state.may_peek() {
+            return None;
+        }
+        let peeked = self.transport.peek_wanted()?;
+        if let Some(shown) = self.state.shown
+            && shown.from != peeked.from
+            && self.transport.is_due(shown)
+        {
+            // Only one is remembered: that one is taken in first.
+            return None;
+        }
+        let [bits, word] = peeked.header;
+        let word = Word(word);
+        if word.kind() != Some(Kind::Eager) || !header::takes(pattern, bits, word) {
+            return None;
+        }
+        self.state.shown = Some(peeked);
+        Some(Status::new(bits, peeked.bytes as u64))
+    }
+
+    /// The same for a caller that waits: looks a few times.
+    pub(crate) fn watch_and_peek(&mut self, pattern: &MpiPattern) -> Option<Status> {
+        if self.state.may_peek() && self.transport.watch_to_peek(&mut self.idle) {
+            self.peek(pattern)
+        } else {
+            None
+        }
+    }
+
+    /// Shows an unexpected message.
+    pub(crate) fn probe(&mut self, pattern: &MpiPattern) -> Result<Option<Status>, Error> {
+        if self.state.unexpected == 0 {
+            return Ok(None);
+        }
+        let Some((_, &message)) = self.state.engine.probe(pattern)? else {
+            return Ok(None);
+        };
+        let message = self.state.messages.at_mut(message);
+        message.shown = true;
+        Ok(Some(message.status()))
+    }
+
+    /// All looks of a waiting probe: at the next message where it lies, among the unexpected ones, and, while this
+    /// process is patient, at where the next one will lie.
+    #[inline(always)]
+    pub(crate) fn look(&mut self, pattern: &MpiPattern) -> Result<Option<Status>, Error> {
+        if let Some(status) = self.peek(pattern) {
+            return Ok(Some(status));
+        }
+        if let Some(status) = self.probe(pattern)? {
+            return Ok(Some(status));
+        }
+        Ok(self.watch_and_peek(pattern))
+    }
+
+    /// Takes in what has come and looks again, for a probe that has found nothing and does not wait.
+    pub(crate) fn look_once(
+        &mut self,
+        from: Process,
+        pattern: &MpiPattern,
+    ) -> Result<Option<Status>, Error> {
+        self.take_in_for_probe(from, pattern)?;
+        match self.probe(pattern)? {
+            None => self.none_from(from, pattern).map(|()| None),
+            found => Ok(found),
+        }
+    }
+
+    /// Takes in what has come for a probe that has found nothing: some of it, or all if the probe is to be
+    /// told of a death next.
+    pub(crate) fn take_in_for_probe(
+        &mut self,
+        from: Process,
+        pattern: &MpiPattern,
+    ) -> Result<(), Error> {
+        if self.none_from(from, pattern).is_ok() {
+            let shown = self.state.shown;
+            let Some(shown) = shown.filter(|&shown| self.transport.is_due(shown)) else {
+                return self.progress_for_asker().map(drop);
+            };
+            // One round may end before it comes to what was shown.
+            let is_over = |core: &mut Self| {
+                Ok(!core.transport.is_due(shown) || core.probe(pattern)?.is_some())
+            };
+            return self.take_in_until(ROUNDS, is_over).map(drop);
+        }
+        self.come_before_death(from, pattern).map(drop)
+    }
+
+    /// Whether a message from a live process for a probe from any source was still in the transport.
+    #[cold]
+    fn come_before_death(&mut self, from: Process, pattern: &MpiPattern) -> Result<bool, Error> {
+        let rounds = if from == ANYONE { ROUNDS } else { 1 };
+        self.take_in_until(rounds, |core| Ok(core.probe(pattern)?.is_some()))
+    }
+
+    /// Goes on with a blocking probe for which nothing has come, unless nothing will.
+    pub(crate) fn progress_for_probe(
+        &mut self,
+        from: Process,
+        pattern: &MpiPattern,
+    ) -> Result<(), Error> {
+        if let Err(gone) = self.none_from(from, pattern) {
+            return match self.come_before_death(from, pattern)? {
+                true => Ok(()),
+                false => Err(gone),
+            };
+        }
+        if self.progress()? {
+            return Ok(());
+        }
+        match self.state.waits_in_vain(from, pattern.context().0) {
+            Some((process, how)) => Err(Error::Gone { process, how }),
+            None => self.rest(),
+        }
+    }
+
+    /// Takes out an unexpected message for the user.
+    pub(crate) fn extract(&mut self, pattern: &MpiPattern) -> Result<Option<u32>, Error> {
+        if self.state.unexpected == 0 {
+            return Ok(None);
+        }
+        let Some((_, message)) = self.state.engine.extract(pattern)? else {
+            return Ok(None);
+        };
+        self.state.unexpected -= 1;
+        self.state.messages.at_mut(message).keeper = Keeper::User;
+        Ok(Some(message))
+    }
+}
+
+impl State {
+    /// Whether the next message is the first that a probe could find, and nothing else is to be done before it
+    /// is shown.
+    #[inline]
+    fn may_peek(&self) -> bool {
+        let queued = self.front.runs() | self.posted | self.unexpected;
+        queued | self.obstacles == 0 && !self.attention
+    }
+}
