@@ -41,6 +41,10 @@ valgrind --quiet --error-exitcode=1 "$made/reload"
 cc -std=c99 -O2 -Wall -Wextra -Werror -I"$made/include" benches/abi/intrusive.c $static -o "$made/intrusive"
 echo "== intrusive"
 "$made/intrusive" 1 | tail -n 1
+# And that of the longest single operations.
+cc $flags -O2 benches/abi/pauses.c $static -o "$made/pauses"
+echo "== pauses"
+"$made/pauses" 1 | tail -n 1
 # The callers' side of the interface, inline calls included, with the compiler's own checks.
 for source in crates/mq-ffi/tests/c/*.c; do
     name=$(basename "$source" .c)

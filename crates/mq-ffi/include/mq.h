@@ -480,7 +480,7 @@ typedef struct mq_front {
   // call.
   uint32_t older[3];
   // `MQ_FRONT_LAYOUT` if everything queued is here, and calls for known contexts may be answered here; else
-  // 0.
+  // 0, or 2^32 - 1 while entries are moving into the queues.
   uint32_t open;
   // `MQ_FRONT_LAYOUT` if no receives are in the queues behind the front; else 0.
   uint32_t no_receives;

@@ -5,7 +5,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use crate::front::{emptied, steps};
+use crate::front::{emptied, settle, steps};
 use crate::gate::{Way, front_of, guard_step, mq_engine, straight, way, write};
 use crate::matching::Matching;
 use crate::operations::{operate, operate_with, show_message};
@@ -148,6 +148,7 @@ unsafe fn take_straight(engine: *mut mq_engine, found: mq_message_handle, out: O
     let step = || {
         // SAFETY: as required of the caller.
         let (front, matching) = unsafe { straight(engine) }?;
+        settle(front, matching);
         let Some(taken) = matching.take(found.read()) else {
             return Ok(MQ_NONE);
         };

@@ -18,6 +18,8 @@ pub(crate) enum Reach {
     Near,
     /// Those after these, if nothing was found there.
     Far,
+    /// All.
+    All,
 }
 
 impl mq_front_queue {
@@ -47,6 +49,7 @@ impl mq_front_queue {
         let (mut at, stop) = match reach {
             Reach::Near => (self.first, self.stop()),
             Reach::Far => (self.stop(), self.end),
+            Reach::All => (self.first, self.end),
         };
         while stop.addr() - at.addr() >= AT_ONCE * size_of::<mq_parked>() {
             for i in 0..AT_ONCE {
@@ -111,6 +114,17 @@ impl mq_front_queue {
         self.search(reach, |at| {
             (at.bits ^ wanted.bits) & at.care == 0 && at.context() == wanted.context
         })
+    }
+
+    /// Takes out the first entry.
+    pub(super) fn pop(&mut self) -> Option<mq_parked> {
+        if self.first == self.end {
+            return None;
+        }
+        // SAFETY: from `first` to `end` the array holds entries.
+        let entry = unsafe { self.first.read() };
+        self.remove(self.first);
+        Some(entry)
     }
 
     /// Takes out an entry; the shorter part of the others closes the gap.

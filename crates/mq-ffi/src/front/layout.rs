@@ -13,6 +13,10 @@ use crate::types::{MQ_ANY_SOURCE, MQ_ANY_TAG};
 /// them. (1 and 2 had no number: their state is where `older` is.)
 pub const MQ_FRONT_LAYOUT: u32 = 4;
 
+/// As [`mq_front::open`]: entries are moving into the queues, some with each call. No layout has this number, so
+/// every inline call is a real call.
+pub(super) const MOVING: u32 = u32::MAX;
+
 /// How many receives, or messages, a call looks at in the front before it moves them into the queues. A call
 /// may look at all of them if, since the last call that did, a sixteenth as many entries plus twelve were
 /// queued in the front; in addition, four receives or probes with a wildcard may look at all
@@ -167,7 +171,7 @@ pub struct mq_front {
     /// call.
     pub older: [u32; 3],
     /// `MQ_FRONT_LAYOUT` if everything queued is here, and calls for known contexts may be answered here; else
-    /// 0.
+    /// 0, or 2^32 - 1 while entries are moving into the queues.
     pub open: u32,
     /// `MQ_FRONT_LAYOUT` if no receives are in the queues behind the front; else 0.
     pub no_receives: u32,
@@ -241,6 +245,11 @@ impl mq_front {
             let place = place_of(context);
             self.known[place] = not_known(place);
         }
+    }
+
+    /// Whether everything queued is here, and calls may be answered here.
+    pub(super) const fn is_open(&self) -> bool {
+        self.open == MQ_FRONT_LAYOUT
     }
 
     #[inline(always)]

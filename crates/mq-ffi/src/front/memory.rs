@@ -3,12 +3,19 @@
 use core::cell::UnsafeCell;
 
 use super::layout::{mq_front_queue, mq_parked};
+use super::settle::SOME;
 use crate::allocator;
 
 /// The room of a new array, in entries, and the most that an array that proved too short is given: 320 KiB,
 /// which are moved in the time it takes to index as many.
 pub(super) const LEAST_ROOM: usize = 16;
 const MOST_ROOM: usize = 8192;
+
+/// The room beyond that of an array, for what is queued while its entries [move](super::moving): at most one entry
+/// with each operation but the last.
+const fn spare(room: usize) -> usize {
+    room / SOME
+}
 
 /// How many searches with a wildcard may look at every entry of an array in addition to those that
 /// have been [paid for](FAR_FOR_EACH). Moving the entries takes as long as ten such searches, and
@@ -26,6 +33,8 @@ const FAR_BESIDES: usize = 12;
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     places: Vec<UnsafeCell<mq_parked>>,
+    /// Without what is [spare].
+    room: u16,
     /// How many of the [`FAR_LOOKS`] are left before the entries move.
     far_looks: u8,
     /// The front's sequence number, truncated to this word's size, when a search last looked at every
@@ -42,6 +51,7 @@ impl Memory {
     pub(super) fn new(sequence: u64) -> Self {
         Self {
             places: places(LEAST_ROOM),
+            room: LEAST_ROOM as u16,
             far_looks: FAR_LOOKS,
             looked_at: sequence as u32,
         }
@@ -54,8 +64,13 @@ impl Memory {
             start,
             first: start,
             end: start,
-            limit: start.wrapping_add(self.places.len()),
+            limit: start.wrapping_add(self.room.into()),
         }
+    }
+
+    /// Gives the array that uses this memory the spare room, until it is [renewed](Self::renew).
+    pub(super) fn extend(&self, array: &mut mq_front_queue) {
+        array.limit = array.start.wrapping_add(self.places.len());
     }
 
     /// Empties the array that uses this memory.
@@ -91,10 +106,11 @@ impl Memory {
 
     /// Gives a full array more room, if it may have more; whether it has. Its entries stay.
     pub(super) fn grow(&mut self, array: &mut mq_front_queue) -> bool {
-        if !array.is_full() || self.places.len() == MOST_ROOM {
+        if !array.is_full() || usize::from(self.room) == MOST_ROOM {
             return false;
         }
-        let more = places(MOST_ROOM.min(4 * self.places.len()));
+        let room = MOST_ROOM.min(4 * usize::from(self.room));
+        let more = places(room);
         if allocator::has_refused() {
             return false;
         }
@@ -104,6 +120,7 @@ impl Memory {
             unsafe { *place.get() = entry };
         }
         self.places = more;
+        self.room = room as u16;
         *array = self.empty();
         array.end = array.start.wrapping_add(entries.len());
         true
@@ -115,7 +132,7 @@ impl Memory {
 }
 
 fn places(room: usize) -> Vec<UnsafeCell<mq_parked>> {
-    let places = 0..room;
+    let places = 0..room + spare(room);
     places
         .map(|_| UnsafeCell::new(mq_parked::NOTHING))
         .collect()

@@ -3,7 +3,7 @@
 //! While everything queued fits here, the inline calls of `mq_inline.h` answer on the spot, in the
 //! time that a caller's own list would take, and the match operations of the interface do the same
 //! ([`steps`]). When it does not fit, and before operations that take entries by other means, the
-//! entries move into the queues ([`settle`]). The front opens again when the queues are empty
+//! entries move into the queues, some with each match operation ([`moving`]) or all ([`settle`]). The front opens again when the queues are empty
 //! ([`reopen`]), or some time after that if many had to move ([`Rest`]). The few receives that are
 //! left when everything else has gone come back to it ([`standing`]), so a receive that stays posted
 //! for long does not keep it closed.
@@ -17,6 +17,7 @@
 mod array;
 mod layout;
 mod memory;
+pub(crate) mod moving;
 mod open;
 mod rest;
 mod room;
@@ -34,6 +35,6 @@ pub(crate) use self::memory::Memory;
 pub(crate) use self::open::{emptied, filled, hide, reopen, show};
 pub(crate) use self::rest::Rest;
 pub(crate) use self::room::{Searched, furnish, may_look_at_all, prepare};
-pub(crate) use self::settle::{is_settled, settle, visit};
+pub(crate) use self::settle::{end_moving, is_settled, settle, visit};
 pub(crate) use self::standing::MOST_BACK;
 pub(crate) use self::terms::{check, forget, is_all_there_is_and_lacks};

@@ -60,7 +60,7 @@ fn look_behind(front: &mut mq_front, matching: &mut Matching, staying: u32) {
         standing::bring_back(front, matching);
     }
     tell(front, matching);
-    if front.open != 0 {
+    if front.is_open() {
         // Nothing queued was named before it moved, except what has come back.
         matching.aliases.forget();
     }

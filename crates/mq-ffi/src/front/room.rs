@@ -24,7 +24,7 @@ pub(crate) fn prepare(
     context: u32,
     queues: bool,
 ) -> bool {
-    if front.open == 0 {
+    if !front.is_open() {
         return false;
     }
     if front.known(context).is_none() {
@@ -57,7 +57,7 @@ pub(crate) fn may_look_at_all(
         Searched::Messages => (&front.messages, messages),
     };
     let entries = queue.len();
-    front.open != 0
+    front.is_open()
         && entries > MQ_FRONT_SCAN
         && memory.may_be_searched_far(entries, front.sequence, has_wildcard)
 }

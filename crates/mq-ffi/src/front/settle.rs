@@ -5,18 +5,22 @@ use core::ffi::c_int;
 use mq_core::Entry;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 
-use super::layout::{mq_front, mq_parked};
+use super::layout::{MOVING, mq_front, mq_parked};
 use super::open::tell_what_is_behind;
 use crate::allocator;
 use crate::matching::{EntryOf, Matching, Message};
 use crate::types::{mq_envelope, mq_pattern};
+
+/// A call moves so many entries, or all if they are no more, which takes some microseconds. Those that stay are
+/// searched one by one by each call until they have moved, so that fewer at a time would cost more.
+pub(super) const SOME: usize = 128;
 
 /// Moves the entries of the front, if it has any, into the queues and closes it. A closed front has
 /// none, except while it is [hidden](super::hide).
 #[inline(always)]
 pub(crate) fn settle(front: &mut mq_front, matching: &mut Matching) {
     if !is_settled(front) && !front.is_empty() {
-        move_in(front, matching);
+        move_in(front, matching, usize::MAX);
     }
 }
 
@@ -26,16 +30,20 @@ pub(crate) const fn is_settled(front: &mq_front) -> bool {
     front.open == 0
 }
 
+/// Moves the first of the front's entries into the queues, at most so many; receives before messages. Those that
+/// are behind the front are always earlier than those in it.
 #[cold]
 #[inline(never)]
-fn move_in(front: &mut mq_front, matching: &mut Matching) {
-    matching.rest.begin(front);
-    front.open = 0;
-    // Only an open front can have named entries, and it opens with empty queues: of the names given
-    // before, only those of receives that came back are not stale.
+pub(super) fn move_in(front: &mut mq_front, matching: &mut Matching, most: usize) {
+    if front.open != MOVING {
+        begin(front, matching);
+    }
+    let mut left = most;
     let mut aliases = core::mem::take(&mut matching.aliases);
-    aliases.clear();
-    for parked in front.receives.entries() {
+    while left > 0
+        && let Some(parked) = front.receives.pop()
+    {
+        left -= 1;
         // What the header admitted is what the calls would have admitted: it made the same checks.
         let moved = pattern_of(&parked)
             .and_then(|pattern| matching.move_in_receive(pattern, parked.cookie));
@@ -43,7 +51,10 @@ fn move_in(front: &mut mq_front, matching: &mut Matching) {
             aliases.add_receive(parked.sequence, name);
         }
     }
-    for parked in front.messages.entries() {
+    while left > 0
+        && let Some(parked) = front.messages.pop()
+    {
+        left -= 1;
         let moved = envelope_of(&parked)
             .and_then(|envelope| matching.move_in_message(envelope, parked.care, parked.cookie));
         if let Ok(name) = moved {
@@ -53,10 +64,40 @@ fn move_in(front: &mut mq_front, matching: &mut Matching) {
     matching.aliases = aliases;
     // What was refused up to here came from the system; the operation in progress asks for its own.
     allocator::has_refused();
-    let [receives, messages] = &mut matching.front_memory;
-    receives.renew(&mut front.receives);
-    messages.renew(&mut front.messages);
-    tell_what_is_behind(front, matching);
+    end_if_empty(front, matching);
+}
+
+/// If entries are moving, moves the rest.
+#[inline(always)]
+pub(crate) fn end_moving(front: &mut mq_front, matching: &mut Matching) {
+    if front.open == MOVING {
+        move_in(front, matching, usize::MAX);
+    }
+}
+
+/// The entries begin to move.
+fn begin(front: &mut mq_front, matching: &mut Matching) {
+    matching.rest.begin(front);
+    // Only an open front can have named entries, and it opens with empty queues: of the names given
+    // before, only those of receives that came back are not stale.
+    matching.aliases.clear();
+    front.open = MOVING;
+    front.no_receives = 0;
+    front.no_messages = 0;
+    let [receives, messages] = &matching.front_memory;
+    receives.extend(&mut front.receives);
+    messages.extend(&mut front.messages);
+}
+
+/// If all entries have moved, or have left, closes the front.
+pub(super) fn end_if_empty(front: &mut mq_front, matching: &mut Matching) {
+    if front.is_empty() {
+        let [receives, messages] = &mut matching.front_memory;
+        receives.renew(&mut front.receives);
+        messages.renew(&mut front.messages);
+        front.open = 0;
+        tell_what_is_behind(front, matching);
+    }
 }
 
 fn pattern_of(parked: &mq_parked) -> Result<MpiPattern, c_int> {

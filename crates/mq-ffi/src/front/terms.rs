@@ -63,5 +63,5 @@ pub(crate) fn check(
 /// Whether everything queued is here, and nothing here belongs to the context.
 pub(crate) fn is_all_there_is_and_lacks(front: &mq_front, context: u32) -> bool {
     let mut entries = front.receives.entries().chain(front.messages.entries());
-    front.open != 0 && entries.all(|entry| entry.context() != context)
+    front.is_open() && entries.all(|entry| entry.context() != context)
 }

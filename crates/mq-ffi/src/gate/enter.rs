@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::entered::{Entered, InCallback};
 use super::shell::{Shell, mq_engine};
 use crate::allocator;
+use crate::front;
 use crate::status::{MQ_ERR_ENGINE, MQ_ERR_INTERNAL, MQ_ERR_NULL};
 
 /// Runs the body of a call on an engine.
@@ -28,6 +29,8 @@ pub(crate) unsafe fn enter(
         let matching = matching.as_deref_mut().ok_or(MQ_ERR_ENGINE)?;
         let in_callback = InCallback(&shell.in_callback);
         let breaks = Breaks(shell);
+        // Only the match operations go on with entries that are moving.
+        front::end_moving(front, matching);
         let status = body(&mut Entered {
             matching,
             front,

@@ -26,15 +26,15 @@ struct answer {
     mq_envelope envelope;
 };
 
-enum { HANDLES = 32 };
+enum { HANDLES = 32, SEEN = 8192 };
 
 struct side {
     mq_engine *engine;
     int inlined;
     mq_handle handles[HANDLES];
     mq_message_handle found;
-    void *seen[512];
-    uint32_t seen_of[512];
+    void *seen[SEEN];
+    uint32_t seen_of[SEEN];
     int count;
 };
 
@@ -45,7 +45,7 @@ enum { CONTEXT_COUNT = sizeof CONTEXTS / sizeof *CONTEXTS };
 static void see(void *user, const mq_entry *entry)
 {
     struct side *side = user;
-    if (side->count < 512)
+    if (side->count < SEEN)
         side->seen_of[side->count] = entry->pattern.context, side->seen[side->count++] = entry->cookie;
     mq_pattern any = {.context = entry->pattern.context, .source = MQ_ANY_SOURCE, .tag = MQ_ANY_TAG};
     if (mq_inline_probe(side->engine, &any, NULL, NULL) != MQ_ERR_REENTRANT) {
@@ -57,7 +57,7 @@ static void see(void *user, const mq_entry *entry)
 /* Puts what was seen of each context together, in the order in which it was seen: a visit may mix contexts. */
 static void group(struct side *side)
 {
-    void *seen[512];
+    static void *seen[SEEN];
     int count = 0;
     for (int c = 0; c < CONTEXT_COUNT; c++)
         for (int i = 0; i < side->count; i++)
@@ -161,11 +161,17 @@ static struct answer act(struct side *side, uint32_t what, uint32_t plain, const
     return answer;
 }
 
-static void run(uint64_t seed, const char *structure)
+/* Operations that have ended while some entries were in the queues and some still in the front. */
+static uint64_t moving;
+
+/* `far`: begins with a long queue, whose entries move into the queues some with each operation; what moves all at once
+ * is seldom done then, lengths included. */
+static void run(uint64_t seed, const char *structure, int far)
 {
-    static char marks[2000];
+    enum { STEPS = 2000, MOST = 8400, AFTERWARDS = 150 };
+    static char marks[MOST + AFTERWARDS];
     const int beside_list = seed % 2 == 0;
-    struct side sides[2];
+    static struct side sides[2];
     memset(sides, 0, sizeof sides);
     for (int i = 0; i < 2; i++) {
         mq_engine_options options = {.structure = i == 1 && beside_list ? "list" : structure,
@@ -178,22 +184,27 @@ static void run(uint64_t seed, const char *structure)
     }
     state = seed * 0x9e3779b97f4a7c15u + 1;
     uint32_t contexts = 1 + random_below(random_below(2) ? 3 : CONTEXT_COUNT), first = random_below(4);
-    uint32_t ranks = 1 + random_below(7), tags = 1 + random_below(4), wild = random_below(3), flood = 0;
-    for (int step = 0; step < 2000; step++) {
+    uint32_t ranks = 1 + random_below(7), tags = 1 + random_below(far ? 200 : 4), wild = random_below(3), flood = 0;
+    if (far)
+        flood = 200 + random_below(random_below(4) ? 1500 : MOST - 200);
+    for (int step = 0, steps = far ? (int) flood + AFTERWARDS : STEPS; step < steps; step++) {
         /* Short queues most of the time, so that the front opens again and again; at times a flood of
          * one kind, and then of the other, so that its rings fill and go round. */
         static const uint32_t OFTEN[] = {0, 1, 0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 5, 1, 0, 3};
         static const uint32_t CALLS[] = {6, 6, 7, 7, 7, 8, 8, 8, 8, 8, 9, 10};
-        uint32_t roll = random_below(400), what = OFTEN[random_below(16)];
-        if (flood == 0 && random_below(200) == 0)
+        uint32_t roll = random_below(far ? 2000 : 400), what = OFTEN[random_below(16)];
+        if (flood == 0 && !far && random_below(200) == 0)
             flood = 20 + random_below(280);
-        if (roll < 4 + wild * 12) {
+        const int fills = far && flood > 0;
+        if (roll < 4 + wild * 12 && !fills) {
             what = CALLS[random_below(12)];
         } else if (flood > 0) {
             flood--;
-            what = (flood / 128 % 2 == seed % 2 ? 0 : 1) + (random_below(2) ? 2 : 0);
+            what = (far ? seed / 4 % 2 : flood / 128 % 2 != seed % 2) + (random_below(2) ? 2 : 0);
+        } else if (far && what == 5 && random_below(30) > 0) {
+            what = 4;
         }
-        uint32_t plain = random_below(wild == 2 ? 8 : 100) == 0, number = random_below(4096);
+        uint32_t plain = random_below(wild == 2 ? 8 : 100) == 0 && !fills, number = random_below(4096);
         mq_pattern pattern = {.context = CONTEXTS[(first + random_below(contexts)) % CONTEXT_COUNT],
                               .source = (int32_t) random_below(ranks),
                               .tag = (int32_t) random_below(tags) - 1};
@@ -202,16 +213,17 @@ static void run(uint64_t seed, const char *structure)
             pattern.source = MQ_ANY_SOURCE;
         if (random_below(6) == 0)
             pattern.tag = MQ_ANY_TAG;
-        else if (random_below(12) == 0)
+        else if (random_below(far ? 1000 : 12) == 0 && !fills)
             pattern.ignore = 1;
         struct answer answers[2];
         for (int i = 0; i < 2; i++)
             answers[i] = act(&sides[i], what, plain, &pattern, &carried, &marks[step], number);
+        moving += ((const mq_front *) sides[0].engine)->open == UINT32_MAX;
         /* Structures show what leaves each in an order of its own. */
         for (int i = 0; i < 2 && beside_list; i++)
             qsort(sides[i].seen, (size_t) sides[i].count, sizeof sides[i].seen[0], by_address);
-        uint64_t lengths[2][2];
-        for (int i = 0; i < 2; i++)
+        uint64_t lengths[2][2] = {{0}};
+        for (int i = 0; i < 2 && (!far || step == steps - 1); i++)
             mq_lengths(sides[i].engine, &lengths[i][0], &lengths[i][1]);
         /* A search in place finds nothing where a call says what is wrong. */
         if ((what == 4 || what == 6) && answers[0].status == MQ_NONE && answers[1].status < 0)
@@ -220,7 +232,7 @@ static void run(uint64_t seed, const char *structure)
             || memcmp(&answers[0].envelope, &answers[1].envelope, sizeof(mq_envelope)) != 0
             || memcmp(lengths[0], lengths[1], sizeof lengths[0]) != 0
             || sides[0].count != sides[1].count
-            || memcmp(sides[0].seen, sides[1].seen, sizeof sides[0].seen) != 0) {
+            || (what >= 8 && memcmp(sides[0].seen, sides[1].seen, (size_t) sides[0].count * sizeof(void *)) != 0)) {
             fprintf(stderr, "seed %lu, %s, step %d, operation %u: inline %d, plain %d\n",
                     (unsigned long) seed, structure, step, what, answers[0].status, answers[1].status);
             exit(1);
@@ -248,6 +260,8 @@ static void want(int holds, const char *what)
 
 /* How many entries the front keeps that are taken in order. */
 enum { MOST_ROOM = 8192 };
+/* How many move with one operation. */
+enum { SOME = 128 };
 
 /* Posts `count` receives and matches them, in the order they came or in reverse; how many stood in the front. */
 static long window(mq_engine *engine, int count, int reverse)
@@ -285,7 +299,7 @@ static void room_in_order(void)
     want(window(engine, 10, 0) == 10, "few receives are in the front");
     want(window(engine, MOST_ROOM, 0) == MOST_ROOM, "so are many, where it grows");
     want(window(engine, MOST_ROOM, 0) == MOST_ROOM, "again");
-    want(window(engine, MOST_ROOM + 1, 0) == 0, "more are in the queues");
+    want(window(engine, MOST_ROOM + 1, 0) == MOST_ROOM + 1 - SOME, "some of more have moved into the queues");
     for (int i = 0; i < 8; i++)
         want(window(engine, MQ_FRONT_SCAN + 1, 0) == 0, "then the front rests for a while");
     want(window(engine, MOST_ROOM, 0) == MOST_ROOM, "and holds as many again");
@@ -369,7 +383,7 @@ static void far_looks(void)
     }
     mq_pattern any = {.source = MQ_ANY_SOURCE, .tag = 100};
     want(mq_inline_find(engine, &any, &name, NULL, NULL) == MQ_MATCHED, "one more is found");
-    want(messages_in_front(engine) == 0, "after so many looks all move");
+    want(messages_in_front(engine) == MESSAGES - LOOKS / 2 - 1 - SOME, "after so many looks they move, some at first");
     want(mq_inline_take(engine, name, &message, NULL) == MQ_MATCHED && message == &messages[100],
          "it is taken by its name");
     if (mq_engine_free(engine) != MQ_NONE)
@@ -399,7 +413,8 @@ static void far_post(void)
     mq_envelope envelope = {.source = 2, .tag = 150};
     mq_message_handle found;
     void *message, *receive;
-    want(mq_inline_find(engine, &any, &found, &message, NULL) == MQ_MATCHED && message == &messages[150], "it is found");
+    want(mq_inline_find(engine, &any, &found, &message, NULL) == MQ_MATCHED && message == &messages[150],
+         "it is found");
     want(mq_inline_take(engine, found, &message, NULL) == MQ_MATCHED && message == &messages[150],
          "and taken by the name that was found");
     want(mq_inline_post(engine, &any, &receives[0], NULL, NULL, NULL) == MQ_NONE, "the next receive is queued");
@@ -441,6 +456,84 @@ static void far_names(void)
         exit(2);
 }
 
+/* Where many have to move, some do with each operation, in order; what comes meanwhile is behind them. */
+static void some_move_at_a_time(void)
+{
+    enum { MESSAGES = 4000 };
+    static char messages[MESSAGES], newcomer;
+    static mq_message_handle names[MESSAGES];
+    mq_engine *engine = with_messages(messages, MESSAGES, names);
+    const mq_front *front = (const mq_front *) engine;
+    mq_envelope like_the_last = {.source = 1, .tag = MESSAGES - 1};
+    void *message;
+    int taken = 0, operations = 0;
+    for (long left = MESSAGES, before; left > 0; operations++) {
+        /* The first of these is far too soon after the others: none has paid for a look at all. */
+        mq_pattern pattern = {.source = 1, .tag = MESSAGES - 1 - taken};
+        before = messages_in_front(engine);
+        want(mq_inline_extract(engine, &pattern, &message, NULL) == MQ_MATCHED
+                 && message == &messages[MESSAGES - 1 - taken],
+             "the messages are taken in reverse");
+        taken++;
+        left = messages_in_front(engine);
+        want(before - left <= SOME + 1, "no operation moves many");
+        if (taken == 3) {
+            want(mq_inline_queue_message(engine, &like_the_last, 8, &newcomer, NULL) == MQ_NONE, "one more is queued");
+            pattern.tag = 0;
+            want(mq_inline_extract(engine, &pattern, &message, NULL) == MQ_MATCHED && message == &messages[0],
+                 "the first is in the queues");
+            left = messages_in_front(engine);
+        }
+    }
+    want(operations > MESSAGES / SOME / 2, "so it took many operations");
+    want(front->open == 0, "now the front is closed");
+    mq_pattern pattern = {.source = 1, .tag = MESSAGES - 1};
+    want(mq_inline_extract(engine, &pattern, &message, NULL) == MQ_MATCHED && message == &newcomer,
+         "the newcomer is found");
+    for (int left = MESSAGES - taken - 1; left > 0; left--) {
+        mq_pattern any = {.source = MQ_ANY_SOURCE, .tag = MQ_ANY_TAG};
+        want(mq_inline_extract(engine, &any, &message, NULL) == MQ_MATCHED, "the others are there");
+    }
+    for (int i = 0; i < 8; i++)
+        want(window(engine, 10, 0) == 0, "the front rests");
+    want(window(engine, 10, 0) == 10, "and opens again, since nothing is left");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
+/* The last entry that has not moved is taken from where it stands. */
+static void last_on_the_way(void)
+{
+    static char messages[SOME + 1];
+    static mq_message_handle names[SOME + 1];
+    mq_engine *engine = with_messages(messages, SOME + 1, names);
+    const mq_front *front = (const mq_front *) engine;
+    mq_pattern beside = {.source = 1, .tag = SOME / 2}, last = {.source = 1, .tag = SOME};
+    void *message;
+    want(mq_inline_extract(engine, &beside, &message, NULL) == MQ_MATCHED && message == &messages[SOME / 2],
+         "one is taken by a search that those that have come pay for");
+    want(mq_inline_queue_message(engine, &(mq_envelope) {.source = 1, .tag = SOME + 1}, 8, NULL, NULL) == MQ_NONE,
+         "as many are there as before");
+    want(mq_inline_extract(engine, &last, &message, NULL) == MQ_MATCHED && message == &messages[SOME],
+         "another search moves some");
+    want(messages_in_front(engine) == 1 && front->open == UINT32_MAX, "one is left");
+    last.tag = SOME + 1;
+    want(mq_inline_extract(engine, &last, NULL, NULL) == MQ_MATCHED, "which is moved and taken");
+    want(messages_in_front(engine) == 0 && front->open == 0, "and the front is closed");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+    engine = with_messages(messages, SOME + 1, names);
+    last.tag = SOME;
+    want(mq_inline_extract(engine, &last, NULL, NULL) == MQ_MATCHED, "again the first search is paid for");
+    want(mq_inline_queue_message(engine, &(mq_envelope) {.source = 1, .tag = SOME + 1}, 8, NULL, NULL) == MQ_NONE,
+         "as many are there as before");
+    last.tag = SOME + 1;
+    want(mq_inline_extract(engine, &last, NULL, NULL) == MQ_MATCHED, "the last is taken where it stands");
+    want(messages_in_front(engine) == 0 && ((const mq_front *) engine)->open == 0, "and the front is closed");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
 int main(void)
 {
     const char *name;
@@ -451,9 +544,12 @@ int main(void)
     far_looks();
     far_post();
     far_names();
+    some_move_at_a_time();
+    last_on_the_way();
     for (uint32_t i = 0; (name = mq_structure_name(i)) != NULL; i++)
         for (uint64_t seed = 0; seed < 12; seed++, seeds++)
-            run(seed * 31 + i, name);
+            run(seed * 31 + i, name, seed % 4 == 3);
+    want(moving > seeds, "many operations met entries on their way into the queues");
     printf("%lu random programs: inline and plain calls agree\n", (unsigned long) seeds);
     return 0;
 }
