@@ -482,9 +482,9 @@ typedef struct mq_front {
   // `MQ_FRONT_LAYOUT` if everything queued is here, and calls for known contexts may be answered here; else
   // 0, or 2^32 - 1 while entries are moving into the queues.
   uint32_t open;
-  // `MQ_FRONT_LAYOUT` if no receives are in the queues behind the front; else 0.
+  // `MQ_FRONT_LAYOUT` if no receives are in the queues behind the front, and no entries are moving; else 0.
   uint32_t no_receives;
-  // `MQ_FRONT_LAYOUT` if no messages are in the queues behind the front; else 0.
+  // `MQ_FRONT_LAYOUT` if no messages are in the queues behind the front, and no entries are moving; else 0.
   uint32_t no_messages;
   // The sequence number of the next entry.
   uint64_t sequence;

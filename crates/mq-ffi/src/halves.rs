@@ -140,7 +140,8 @@ pub unsafe extern "C" fn mq_take(
     unsafe { operate(engine, found.context, body) }
 }
 
-/// [`mq_take`] from the queues of an engine for which nothing has to be recorded and whose front is closed.
+/// [`mq_take`] from the queues of an engine for which nothing has to be recorded and whose front is closed,
+/// or its entries are moving.
 ///
 /// # Safety
 /// As for [`mq_take`]; [`way`] has just said [`Way::Default`] or [`Way::Any`].

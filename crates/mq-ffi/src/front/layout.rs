@@ -173,9 +173,9 @@ pub struct mq_front {
     /// `MQ_FRONT_LAYOUT` if everything queued is here, and calls for known contexts may be answered here; else
     /// 0, or 2^32 - 1 while entries are moving into the queues.
     pub open: u32,
-    /// `MQ_FRONT_LAYOUT` if no receives are in the queues behind the front; else 0.
+    /// `MQ_FRONT_LAYOUT` if no receives are in the queues behind the front, and no entries are moving; else 0.
     pub no_receives: u32,
-    /// `MQ_FRONT_LAYOUT` if no messages are in the queues behind the front; else 0.
+    /// `MQ_FRONT_LAYOUT` if no messages are in the queues behind the front, and no entries are moving; else 0.
     pub no_messages: u32,
     /// The sequence number of the next entry.
     pub sequence: u64,

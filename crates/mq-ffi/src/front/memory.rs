@@ -6,13 +6,12 @@ use super::layout::{mq_front_queue, mq_parked};
 use super::settle::SOME;
 use crate::allocator;
 
-/// The room of a new array, in entries, and the most that an array that proved too short is given: 320 KiB,
-/// which are moved in the time it takes to index as many.
+/// The room of a new array, in entries, and the most that an array that proved too short is given: 320 KiB.
 pub(super) const LEAST_ROOM: usize = 16;
 const MOST_ROOM: usize = 8192;
 
 /// The room beyond that of an array, for what is queued while its entries [move](super::moving): at most one entry
-/// with each operation but the last.
+/// with each operation but the last. Where those of the other kind move first, it may have to grow.
 const fn spare(room: usize) -> usize {
     room / SOME
 }

@@ -5,13 +5,13 @@
 //! then all entries of the front; what it queues goes behind those of its kind in the front, or into the queues
 //! if there are none.
 //!
-//! Each step returns `None` if the front cannot judge the operation; nothing has changed then, and the rest of the
-//! entries has to move.
+//! Each step returns `None` if the front cannot judge the operation, or has no room for what it queues; nothing has
+//! changed then, and the rest of the entries has to move.
 
 use core::ffi::{c_int, c_void};
 
 use super::array::Reach;
-use super::layout::mq_front;
+use super::layout::{MOVING, mq_front};
 use super::settle::{SOME, end_if_empty, is_settled, move_in};
 use super::{emptied, steps, terms};
 use crate::matching::{Matching, Message};
@@ -32,29 +32,31 @@ pub(crate) fn is_moving(front: &mut mq_front, matching: &mut Matching) -> bool {
 #[cold]
 #[inline(never)]
 fn move_some(front: &mut mq_front, matching: &mut Matching) -> bool {
+    if front.open != MOVING {
+        matching.rest.single_steps = SINGLE_STEPS;
+    }
     let (posted, unexpected) = matching.lengths();
-    move_in(
-        front,
-        matching,
-        so_many(posted as usize + unexpected as usize),
-    );
+    let queued = posted as usize + unexpected as usize;
+    let most = so_many(queued, &mut matching.rest.single_steps);
+    move_in(front, matching, most);
     !front.is_empty()
 }
 
-/// When more are queued, the default structure begins to index all, in some steps of as many microseconds as
-/// an operation may take.
+/// When a queue has to grow where more than this many are queued, the default structure begins to index them all, in
+/// so many steps of as many microseconds as an operation may take. Entries that move are mostly of one kind in
+/// one context, to which this applies.
 const LONG: usize = 4096;
-const STEPS: usize = 6;
+const SINGLE_STEPS: u8 = 6;
 
-/// How many move with an operation into queues that hold so many.
-const fn so_many(queued: usize) -> usize {
-    if queued < LONG && LONG - queued < SOME {
-        LONG - queued
-    } else if queued >= LONG && queued - LONG < STEPS {
-        1
-    } else {
-        SOME
+/// How many move with an operation into queues that hold so many: where these become long, none after the one that
+/// makes them so, and then one at a time, as often as is left. That is counted, since what is taken meanwhile may keep
+/// them as long as they are.
+fn so_many(queued: usize, single_steps: &mut u8) -> usize {
+    if queued + SOME <= LONG || *single_steps == 0 {
+        return SOME;
     }
+    *single_steps -= 1;
+    LONG.saturating_sub(queued) + 1
 }
 
 /// A step has ended, which may have taken the last entry out of the front.
@@ -63,6 +65,16 @@ pub(crate) fn after(front: &mut mq_front, matching: &mut Matching) {
     if is_settled(front) && matching.lengths() == (0, 0) {
         emptied(front, matching);
     }
+}
+
+/// Gives arrays that are full more room: those of one kind may move before any of the other. Whether there is more.
+#[cold]
+fn grow(front: &mut mq_front, matching: &mut Matching) -> bool {
+    let [receives, messages] = &mut matching.front_memory;
+    let grown = receives.grow(&mut front.receives) | messages.grow(&mut front.messages);
+    receives.extend(&mut front.receives);
+    messages.extend(&mut front.messages);
+    grown
 }
 
 /// Has the front know the context of an operation.
@@ -179,6 +191,11 @@ pub(crate) unsafe fn queue_receive(
     if front.receives.len() > 0 {
         make_known(front, matching, pattern.context);
         // SAFETY: as required of the caller.
+        let ended = unsafe { steps::queue_receive(front, pattern, receive, handle) };
+        if ended.is_some() || !grow(front, matching) {
+            return Ok(ended);
+        }
+        // SAFETY: as required of the caller.
         return Ok(unsafe { steps::queue_receive(front, pattern, receive, handle) });
     }
     let engine = matching.engine_mut();
@@ -201,6 +218,11 @@ pub(crate) unsafe fn queue_message(
         make_known(front, matching, envelope.context);
         let Message { cookie, bytes } = message;
         // SAFETY: as required of the caller.
+        let ended = unsafe { steps::queue_message(front, envelope, bytes, cookie, queued) };
+        if ended.is_some() || !grow(front, matching) {
+            return Ok(ended);
+        }
+        // SAFETY: as required of the caller.
         return Ok(unsafe { steps::queue_message(front, envelope, bytes, cookie, queued) });
     }
     let engine = matching.engine_mut();
@@ -215,16 +237,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_operation_moves_many_into_queues_that_become_long() {
-        let mut queued = 0;
-        while queued < 3 * LONG {
-            let more = so_many(queued);
-            assert!((1..=SOME).contains(&more), "{more} into {queued}");
-            let becomes_long = queued <= LONG && queued + more > LONG;
-            assert!(!becomes_long || more == 1, "{more} into {queued}");
-            queued += more;
+    fn one_entry_makes_queues_long_and_few_come_alone_after_it() {
+        for taken_by_each in [0, 1] {
+            let (mut queued, mut left, mut operations) = (0, SINGLE_STEPS, 0);
+            let mut were_long = false;
+            while queued < 3 * LONG {
+                let more = so_many(queued, &mut left);
+                assert!((1..=SOME).contains(&more), "{more} into {queued}");
+                if queued + more > LONG && !were_long {
+                    were_long = true;
+                    assert_eq!(queued + more, LONG + 1);
+                    assert_eq!(left, SINGLE_STEPS - 1);
+                }
+                queued += more - taken_by_each;
+                operations += 1;
+            }
+            assert_eq!(left, 0);
+            assert!(operations < 3 * LONG / SOME + 10, "{operations}");
         }
-        assert_eq!(so_many(LONG + STEPS - 1), 1);
-        assert_eq!(so_many(LONG + STEPS), SOME);
     }
 }

@@ -31,6 +31,8 @@ pub(crate) struct Rest {
     has_come_back: bool,
     /// For this many fillings nothing is to come back.
     put_off: u8,
+    /// How often the entries that are [moving](super::moving) may yet move one at a time.
+    pub(super) single_steps: u8,
 }
 
 impl Rest {
@@ -42,6 +44,7 @@ impl Rest {
             since: sequence,
             has_come_back: false,
             put_off: 0,
+            single_steps: 0,
         }
     }
 

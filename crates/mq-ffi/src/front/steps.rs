@@ -1,7 +1,8 @@
 //! The match operations, answered in the front: what the inline calls of `mq_inline.h` do, for
 //! callers that make real calls. Either may find what the other left.
 //!
-//! Each returns `None` if the queues behind the front must be asked; nothing has changed then.
+//! Each returns `None` if the queues behind the front must be asked; nothing has changed then. Where they say that no
+//! entries are behind the front, it is also enough that those have been asked ([`moving`](super::moving)).
 
 use core::ffi::{c_int, c_void};
 use core::ptr;

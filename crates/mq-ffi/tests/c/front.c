@@ -501,6 +501,45 @@ static void some_move_at_a_time(void)
         exit(2);
 }
 
+/* Receives move before messages: those that come meanwhile find room, though few were there before. */
+static void others_come_meanwhile(void)
+{
+    enum { RECEIVES = 4000, BEFORE = 10, MEANWHILE = 25 };
+    static char receives[RECEIVES], messages[BEFORE + MEANWHILE];
+    mq_engine *engine = new_engine();
+    const mq_front *front = (const mq_front *) engine;
+    void *receive;
+    for (int i = 0; i < RECEIVES; i++) {
+        mq_pattern pattern = {.source = 1, .tag = i};
+        want(mq_inline_queue_receive(engine, &pattern, &receives[i], NULL) == MQ_NONE, "a receive is queued");
+    }
+    for (int i = 0; i < BEFORE; i++) {
+        mq_envelope envelope = {.source = 2, .tag = i};
+        want(mq_inline_queue_message(engine, &envelope, 8, &messages[i], NULL) == MQ_NONE, "a message is queued");
+    }
+    for (int i = 0; i < 2; i++) {
+        mq_envelope envelope = {.source = 1, .tag = RECEIVES - 1 - i};
+        want(mq_inline_deliver(engine, &envelope, &receive) == MQ_MATCHED && receive == &receives[RECEIVES - 1 - i],
+             "receives far behind are taken");
+    }
+    for (int i = BEFORE; i < BEFORE + MEANWHILE; i++) {
+        long before = in_front(engine);
+        mq_envelope envelope = {.source = 2, .tag = i};
+        want(front->open == UINT32_MAX && before > SOME, "they are on their way");
+        want(mq_inline_arrive(engine, &envelope, 8, &messages[i], NULL) == MQ_NONE, "a message is queued meanwhile");
+        want(before - in_front(engine) <= SOME, "no operation moves many");
+        want(messages_in_front(engine) == i + 1, "behind the others of its kind");
+    }
+    for (int i = 0; i < BEFORE + MEANWHILE; i++) {
+        mq_pattern pattern = {.source = 2, .tag = MQ_ANY_TAG};
+        void *message;
+        want(mq_inline_extract(engine, &pattern, &message, NULL) == MQ_MATCHED && message == &messages[i],
+             "all are received in order");
+    }
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
 /* The last entry that has not moved is taken from where it stands. */
 static void last_on_the_way(void)
 {
@@ -546,6 +585,7 @@ int main(void)
     far_names();
     some_move_at_a_time();
     last_on_the_way();
+    others_come_meanwhile();
     for (uint32_t i = 0; (name = mq_structure_name(i)) != NULL; i++)
         for (uint64_t seed = 0; seed < 12; seed++, seeds++)
             run(seed * 31 + i, name, seed % 4 == 3);
