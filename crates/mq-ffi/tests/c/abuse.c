@@ -7,17 +7,9 @@
 #include <unistd.h>
 #include <sys/wait.h>
 
+#include "check.h"
 #include "mq.h"
 #include "mq_inline.h"
-
-#define CHECK(got, want)                                                                              \
-    do {                                                                                              \
-        long got_ = (long) (got), want_ = (long) (want);                                              \
-        if (got_ != want_) {                                                                          \
-            fprintf(stderr, "%s:%d: %s is %ld, not %ld\n", __FILE__, __LINE__, #got, got_, want_);    \
-            exit(1);                                                                                  \
-        }                                                                                             \
-    } while (0)
 
 static const mq_pattern WANTED = {.context = 1, .source = 2, .tag = 3};
 static const mq_envelope CARRIED = {.context = 1, .source = 2, .tag = 3};

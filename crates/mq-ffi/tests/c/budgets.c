@@ -3,17 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check.h"
 #include "mq.h"
 #include "mq_inline.h"
-
-#define CHECK(got, want)                                                                              \
-    do {                                                                                              \
-        long got_ = (long) (got), want_ = (long) (want);                                              \
-        if (got_ != want_) {                                                                          \
-            fprintf(stderr, "%s:%d: %s is %ld, not %ld\n", __FILE__, __LINE__, #got, got_, want_);    \
-            exit(1);                                                                                  \
-        }                                                                                             \
-    } while (0)
 
 enum { SOURCES = 8, EACH = 10, HIGH = 60, LOW = 20 };
 

@@ -2,17 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check.h"
 #include "mq.h"
 #include "mq_inline.h"
-
-#define CHECK(got, want)                                                                              \
-    do {                                                                                              \
-        long got_ = (long) (got), want_ = (long) (want);                                              \
-        if (got_ != want_) {                                                                          \
-            fprintf(stderr, "%s:%d: %s is %ld, not %ld\n", __FILE__, __LINE__, #got, got_, want_);    \
-            exit(1);                                                                                  \
-        }                                                                                             \
-    } while (0)
 
 static const mq_pattern ANY = {.context = 1, .source = MQ_ANY_SOURCE, .tag = MQ_ANY_TAG};
 static const mq_envelope OF_9 = {.context = 1, .source = 9, .tag = 5};
