@@ -177,7 +177,8 @@
 // A fault inside libmq; the engine must not be used any more.
 #define MQ_ERR_INTERNAL -99
 
-// What `mq_try_post` and the others of `mq_inline.h` return, and no call: nothing has been done, and a call would do it.
+// What `mq_try_post` and the others of `mq_inline.h` return, and no call does: nothing has been done, and a call would
+// do it.
 #define MQ_NOT_IN_PLACE -100
 
 // As `mq_pattern.source`: any sender.

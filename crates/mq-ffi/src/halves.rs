@@ -141,7 +141,7 @@ pub unsafe extern "C" fn mq_take(
 }
 
 /// [`mq_take`] from the queues of an engine for which nothing has to be recorded and whose front is closed,
-/// or its entries are moving.
+/// or has entries that are moving.
 ///
 /// # Safety
 /// As for [`mq_take`]; [`way`] has just said [`Way::Default`] or [`Way::Any`].

@@ -48,7 +48,8 @@ pub const MQ_ERR_SOURCE_BYTE_BUDGET: c_int = -16;
 pub const MQ_ERR_TOO_LATE: c_int = -17;
 /// A fault inside libmq; the engine must not be used any more.
 pub const MQ_ERR_INTERNAL: c_int = -99;
-/// What `mq_try_post` and the others of `mq_inline.h` return, and no call: nothing has been done, and a call would do it.
+/// What `mq_try_post` and the others of `mq_inline.h` return, and no call does: nothing has been done, and a call would
+/// do it.
 pub const MQ_NOT_IN_PLACE: c_int = -100;
 
 /// The text for a status.

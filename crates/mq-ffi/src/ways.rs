@@ -9,7 +9,7 @@ use core::ptr;
 use mq_core::Pattern;
 
 use crate::front::Reach::{Far, Near};
-use crate::front::moving::{self, after, is_moving};
+use crate::front::moving::{self, after, move_some};
 use crate::front::{self, Searched, emptied, filled, is_settled, mq_front, prepare, settle, steps};
 use crate::gate::{Entered, Way, enter, front_of, guard_step, mq_engine, straight, way};
 use crate::matching::{Matching, Message, Queues};
@@ -266,7 +266,7 @@ macro_rules! ways {
                     let $what = unsafe { $what.as_ref() }.ok_or(MQ_ERR_NULL)?;
                     // SAFETY: as required of the caller.
                     let (front, matching) = unsafe { straight(engine) }?;
-                    if is_moving(front, matching) {
+                    if move_some(front, matching) {
                         // SAFETY: as required of the caller.
                         let ended = unsafe { moving::$step(front, matching, $what, $($with),*) }?;
                         if let Some(status) = ended {

@@ -3,10 +3,10 @@
 //! While everything queued fits here, the inline calls of `mq_inline.h` answer on the spot, in the
 //! time that a caller's own list would take, and the match operations of the interface do the same
 //! ([`steps`]). When it does not fit, and before operations that take entries by other means, the
-//! entries move into the queues, some with each match operation ([`moving`]) or all ([`settle`]). The front opens again when the queues are empty
-//! ([`reopen`]), or some time after that if many had to move ([`Rest`]). The few receives that are
-//! left when everything else has gone come back to it ([`standing`]), so a receive that stays posted
-//! for long does not keep it closed.
+//! entries move into the queues, some with each match operation ([`moving`]) or all ([`settle`]). The
+//! front opens again when the queues are empty ([`reopen`]), or some time after that if many had to
+//! move ([`Rest`]). The few receives that are left when everything else has gone come back to it
+//! ([`standing`]), so a receive that stays posted for long does not keep it closed.
 //!
 //! Receives and messages of all contexts are in one array each, in order and without gaps, every
 //! entry with its context. Entries join at the end and leave anywhere, so an array is used from left

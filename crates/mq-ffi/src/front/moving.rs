@@ -25,13 +25,13 @@ type Ended = Result<Option<c_int>, c_int>;
 /// Moves some entries, if there are any in the front; returns whether some are left there. Then the operation is one
 /// of the steps here, and [`after`] follows.
 #[inline(always)]
-pub(crate) fn is_moving(front: &mut mq_front, matching: &mut Matching) -> bool {
-    !is_settled(front) && !front.is_empty() && move_some(front, matching)
+pub(crate) fn move_some(front: &mut mq_front, matching: &mut Matching) -> bool {
+    !is_settled(front) && !front.is_empty() && move_next(front, matching)
 }
 
 #[cold]
 #[inline(never)]
-fn move_some(front: &mut mq_front, matching: &mut Matching) -> bool {
+fn move_next(front: &mut mq_front, matching: &mut Matching) -> bool {
     if front.open != MOVING {
         matching.rest.single_steps = SINGLE_STEPS;
     }
@@ -67,14 +67,15 @@ pub(crate) fn after(front: &mut mq_front, matching: &mut Matching) {
     }
 }
 
-/// Gives arrays that are full more room: those of one kind may move before any of the other. Whether there is more.
-#[cold]
-fn grow(front: &mut mq_front, matching: &mut Matching) -> bool {
+/// Gives arrays that are full more room: those of one kind may move before any of the other.
+fn make_room(front: &mut mq_front, matching: &mut Matching) {
     let [receives, messages] = &mut matching.front_memory;
-    let grown = receives.grow(&mut front.receives) | messages.grow(&mut front.messages);
-    receives.extend(&mut front.receives);
-    messages.extend(&mut front.messages);
-    grown
+    if receives.grow(&mut front.receives) {
+        receives.extend(&mut front.receives);
+    }
+    if messages.grow(&mut front.messages) {
+        messages.extend(&mut front.messages);
+    }
 }
 
 /// Has the front know the context of an operation.
@@ -190,11 +191,7 @@ pub(crate) unsafe fn queue_receive(
 ) -> Ended {
     if front.receives.len() > 0 {
         make_known(front, matching, pattern.context);
-        // SAFETY: as required of the caller.
-        let ended = unsafe { steps::queue_receive(front, pattern, receive, handle) };
-        if ended.is_some() || !grow(front, matching) {
-            return Ok(ended);
-        }
+        make_room(front, matching);
         // SAFETY: as required of the caller.
         return Ok(unsafe { steps::queue_receive(front, pattern, receive, handle) });
     }
@@ -216,12 +213,8 @@ pub(crate) unsafe fn queue_message(
 ) -> Ended {
     if front.messages.len() > 0 {
         make_known(front, matching, envelope.context);
+        make_room(front, matching);
         let Message { cookie, bytes } = message;
-        // SAFETY: as required of the caller.
-        let ended = unsafe { steps::queue_message(front, envelope, bytes, cookie, queued) };
-        if ended.is_some() || !grow(front, matching) {
-            return Ok(ended);
-        }
         // SAFETY: as required of the caller.
         return Ok(unsafe { steps::queue_message(front, envelope, bytes, cookie, queued) });
     }
