@@ -31,3 +31,11 @@ echo "$said"
 [ $ended -ne 0 ]
 grep -q '20 tasks done, 1 of them twice: 13300' <<<"$said"
 grep -q 'rank 2 .* exited with status 1' <<<"$said"
+
+echo "== survivors, four processes, of which one dies"
+said=$("$built/mq" run -n 4 --keep-going -- "$built/examples/survivors" 2 2>&1) && ended=0 || ended=$?
+echo "$said"
+[ $ended -ne 0 ]
+[ "$(grep -c 'step [0-3]: 4 ranks' <<<"$said")" -eq 4 ]
+[ "$(grep -c 'step [4-7]: 3 ranks' <<<"$said")" -eq 4 ]
+[ "$(grep -c 'rank [013]: 3 are left' <<<"$said")" -eq 3 ]

@@ -71,7 +71,7 @@ impl<T: Transport> Core<T> {
             // However long it is: while this call waits, nobody could receive it.
             return self.send_to_itself(bits, word, bytes);
         }
-        if self.may_send(to) && self.state.is_eager(to, word, bytes.len()) {
+        if self.may_send(to, word) && self.state.is_eager(to, word, bytes.len()) {
             let header = [bits, word.0];
             match self.transport.try_send(to, header, bytes, 0) {
                 Ok(Sent::Whole) => {
@@ -137,7 +137,7 @@ impl<T: Transport> Core<T> {
             return Ok(self.state.take_own(out, pattern, into));
         }
         let is_short = bytes.len() <= AT_ONCE && self.state.is_eager(to, word, bytes.len());
-        if !is_short || !self.may_send(to) {
+        if !is_short || !self.may_send(to, word) {
             return Ok(None);
         }
         let sent = match self.transport.try_send(to, [bits, word.0], bytes, 0) {
@@ -186,7 +186,13 @@ impl<T: Transport> Core<T> {
         let has_begun = begun.is_ok();
         let mut went_well = begun;
         self.idle.reset();
-        while went_well.is_ok() && !self.is_done(request) {
+        loop {
+            if let Some(hand) = hand {
+                self.end_if_revoked(hand);
+            }
+            if went_well.is_err() || self.is_done(request) {
+                break;
+            }
             went_well = self.progress_for(hand, |_| vec![request]);
         }
         if !self.is_done(request)

@@ -76,6 +76,9 @@ pub enum Error {
     /// The receive was cancelled.
     #[error("the receive was cancelled")]
     Cancelled,
+    /// The communicator has been [revoked](crate::Communicator::revoke), here or by another rank.
+    #[error("the communicator has been revoked: only agree and shrink go on")]
+    Revoked,
     /// No room for a [`SharedBuffer`](crate::SharedBuffer).
     #[error("{0} (MQ_SHARED_BUFFERS)")]
     NoBuffer(Box<ShmError>),

@@ -48,6 +48,8 @@ pub(crate) enum Kind {
     AnnounceAll = 14,
     /// To a sender that was asked to: short messages need not be announced any more.
     EagerAgain = 15,
+    /// To all members of a communicator: it is revoked. The first word is its number.
+    Revoked = 16,
 }
 
 /// The second word of a header.
@@ -103,6 +105,7 @@ impl Word {
             13 => Kind::HelpWanted,
             14 => Kind::AnnounceAll,
             15 => Kind::EagerAgain,
+            16 => Kind::Revoked,
             _ => return None,
         })
     }

@@ -32,7 +32,7 @@
 //! - [`transport`]: what the protocol needs of whatever moves the bytes.
 //!
 //! The repository's `examples/` has whole programs: a halo exchange, task farms with and without deaths,
-//! shared buffers.
+//! survivors that go on among themselves, shared buffers.
 //!
 //! # Threads
 //! A world and all that is made from it stay in the thread that entered it (they are not `Send`), as
@@ -64,10 +64,9 @@
 //! # What of MPI is here
 //! Blocking and non-blocking sends and receives of contiguous elements, wildcards, probes and matched
 //! probes, `sendrecv`, cancelled receives, any, some and all of a set, `dup`, `split`, barrier and
-//! broadcast, and of ULFM the acknowledgement of deaths, `agree` and `shrink`. Not here: synchronous,
+//! broadcast, and of ULFM the acknowledgement of deaths, `revoke`, `agree` and `shrink`. Not here: synchronous,
 //! buffered and persistent sends, `MPI_PROC_NULL`, datatypes, reductions and other collective operations,
-//! groups, topologies, intercommunicators, abort, ULFM's `revoke`, one-sided communication, files, and more
-//! than one machine.
+//! groups, topologies, intercommunicators, abort, one-sided communication, files, and more than one machine.
 //!
 //! # Entering and leaving
 //! A world is entered once in each place that a launcher provides. Under `mq run`, a second
@@ -93,12 +92,13 @@
 //!
 //! A process that has left properly matters to receives and probes from any source only if nobody else
 //! is left, and only to those that wait: `test` and `iprobe` then find nothing, forever, and
-//! [`ended`](Communicator::ended) tells why. Once any process is known to have ended, all receives go through
-//! the engine, as with `MQ_BYPASS=0`.
+//! [`ended`](Communicator::ended) tells why. Once any process is known to have ended, and while there is a revoked
+//! communicator, all receives go through the engine, as with `MQ_BYPASS=0`.
 //!
 //! A collective operation fails at the ranks that find a member gone; all survivors complete it, and can
 //! go on to the next. So it may fail at some ranks only: they find out by [`Communicator::agree`], and
-//! continue in a communicator of the survivors made by [`Communicator::shrink`], whoever dies meanwhile.
+//! continue in a communicator of the survivors made by [`Communicator::shrink`], whoever dies meanwhile. A
+//! rank that cannot go on, while others wait for its messages, ends their waiting by [`Communicator::revoke`].
 //!
 //! A launcher may end all processes when one dies: `mq run` does without `--keep-going`, and exits with the
 //! status of the process that failed first in either case.

@@ -136,8 +136,8 @@ impl<T: Transport> Core<T> {
     #[inline(never)]
     fn call_the_roll(&mut self, hand: Option<&Hand>) -> Result<bool, Error> {
         let dead = self.transport.check_peers()?;
-        let known = self.state.obstacles + dead;
-        while self.state.obstacles < known && self.poll_once(hand, false)? {}
+        let known = self.state.ended + dead;
+        while self.state.ended < known && self.poll_once(hand, false)? {}
         Ok(dead > 0)
     }
 

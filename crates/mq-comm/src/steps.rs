@@ -111,6 +111,8 @@ steps! {
     CommunicatorFreed,
     /// One of its members has been told.
     EndSaid,
+    /// A communicator is revoked, and one of its members has been told.
+    RevocationSaid,
     /// A process begins to leave.
     Leaving,
     /// What others wait for has been seen through.

@@ -60,6 +60,11 @@ const DECISION: Operation = Operation {
     tag: -42,
 };
 
+/// Whether messages of collectives with this tag are of an agreement, which goes on in a revoked communicator.
+pub(crate) const fn is_of_agreement(tag: i32) -> bool {
+    tag == OPINION.tag || tag == DECISION.tag
+}
+
 impl Operation {
     fn word(self, number: u32) -> Word {
         Word::new(of_collectives(number), self.class, Kind::Eager)

@@ -103,9 +103,7 @@ impl<T: Transport> core::fmt::Debug for Communicator<T> {
 
 impl<T: Transport> Communicator<T> {
     pub(crate) fn new(core: Shared<T>, number: u32, rank: u32, group: Rc<[Process]>) -> Self {
-        core.borrow_mut()
-            .state
-            .add_communicator(number, group.clone());
+        core.borrow_mut().add_communicator(number, &group);
         Self {
             inner: Rc::new(Inner {
                 core,
@@ -182,8 +180,9 @@ impl<T: Transport> Communicator<T> {
     /// ahead](crate::Options::ahead_limit), and a message to this rank itself is kept until it is received.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if the receiver has ended; [`Error::Transport`] if
-    /// the system has no memory to send the message through, or the shared memory is damaged.
+    /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if the receiver has ended; [`Error::Revoked`];
+    /// [`Error::Transport`] if the system has no memory to send the message through, or the shared memory is
+    /// damaged.
     ///
     /// # Cost
     /// Short messages: one copy, and the stores of the transport.
@@ -201,8 +200,8 @@ impl<T: Transport> Communicator<T> {
     /// [`Error::Gone`] if the sender has ended, or, from any source, if nobody else is left, or a rank has
     /// died and the program has not [acknowledged](Self::acknowledge_deaths) it; [`Error::Withdrawn`] if the
     /// sender had no memory to send the message through (if it withdraws the message before it was matched,
-    /// or seen by a probe, the receive waits as if the message had never been sent); [`Error::Transport`] as
-    /// [`send`](Self::send).
+    /// or seen by a probe, the receive waits as if the message had never been sent); [`Error::Revoked`];
+    /// [`Error::Transport`] as [`send`](Self::send).
     ///
     /// # Cost
     /// Short messages: one copy; the engine is entered only if other receives or messages wait.

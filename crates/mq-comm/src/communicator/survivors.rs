@@ -99,18 +99,73 @@ impl<T: Transport> Communicator<T> {
             .collect()
     }
 
+    /// Ends all that waits on this communicator, at all its ranks, and forever: here immediately, at the others when
+    /// they are told, and they tell each other. Receives and probes without a message then fail with
+    /// [`Error::Revoked`], and so does everything that is begun later, except [`agree`](Self::agree) and
+    /// [`shrink`](Self::shrink). Any rank may call it, at any time; it does not wait for the others, who call nothing.
+    /// `MPI_Comm_revoke` of ULFM.
+    ///
+    /// So who cannot go on, since a rank has died, calls this: the others, who may wait for a message that will never
+    /// be sent, then go on with it.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let run = World::threads(3, |world| {
+    ///     let work = world.dup()?;
+    ///     let mut word = [0_u8];
+    ///     let step = match work.rank() {
+    ///         0 => work.recv(&mut word, 1, 7), // It notices the death, and sends nothing to rank 2.
+    ///         1 => return Err(Error::Cancelled), // It dies of an error.
+    ///         _ => work.recv(&mut word, 0, 7), // It waits for a rank that lives.
+    ///     };
+    ///     assert!(step.is_err());
+    ///     work.revoke()?;
+    ///     let rest = work.shrink()?;
+    ///     assert_eq!(rest.size(), 2);
+    ///     rest.barrier()
+    /// });
+    /// assert!(matches!(run, Err(Error::Cancelled)));
+    /// ```
+    ///
+    /// Messages of this communicator that nobody has received are discarded, and a send may be `Ok` though its message
+    /// was. Sends that have begun and receives that have a message end as they would have otherwise. Other
+    /// communicators, also those made from this one, are as before.
+    ///
+    /// If this rank dies meanwhile, either all live ranks are told, or none. Calling it again has no effect.
+    ///
+    /// # Errors
+    /// [`Error::Transport`] if another rank could not be told yet: it is told with one of the next calls that make
+    /// progress. Here the communicator is revoked in any case.
+    ///
+    /// # Cost
+    /// A short message from each rank to each other one.
+    pub fn revoke(&self) -> Result<(), Error> {
+        self.inner.core().revoke(self.inner.number)
+    }
+
+    /// Whether this communicator is [revoked](Self::revoke), as far as this process has been told.
+    /// `MPI_Comm_is_revoked` of ULFM.
+    #[must_use]
+    pub fn is_revoked(&self) -> bool {
+        self.inner
+            .core()
+            .state
+            .contexts
+            .is_revoked(self.inner.number)
+    }
+
     /// A communicator of the live ranks, in the order of their ranks. All of them have to call it; a rank
     /// that has ended, or ends meanwhile, need not. `MPI_Comm_shrink` of ULFM.
     ///
     /// All survivors get the same communicator, however many die during the call. A rank that died after it
     /// had made the call may be a member; receives from it fail as anywhere.
     ///
-    /// **All survivors have to get here**, and nothing interrupts a rank that waits for a message from a live
-    /// rank (there is no `MPI_Comm_revoke`): if A sees a death and calls this while C, which does not
-    /// communicate with the dead rank, waits for A's next message, both wait forever. So a program should
-    /// notice deaths at the same place on all ranks: it ends each step, failed or not, by
-    /// [`agree`](Self::agree) on whether all went well, and a rank that saw a death still sends in that step
-    /// what others wait for (anything will do).
+    /// **All survivors have to get here**: if A sees a death and calls this while C, which does not
+    /// communicate with the dead rank, waits for A's next message, both wait forever. So A first
+    /// [revokes](Self::revoke) the communicator, which ends C's wait. And as the others may not have noticed
+    /// anything when they are done, all end each step, failed or not, by [`agree`](Self::agree) on whether all went
+    /// well.
     ///
     /// ```
     /// use mq_comm::{Error, World};

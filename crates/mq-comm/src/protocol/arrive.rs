@@ -62,6 +62,7 @@ impl State {
             Kind::Withdraw
             | Kind::Dying
             | Kind::Closed
+            | Kind::Revoked
             | Kind::HoldBack
             | Kind::AnnounceAll
             | Kind::EagerAgain => self.noticed(from, kind, bits),
@@ -87,7 +88,8 @@ impl State {
         };
         let class = word.class().ok_or_else(|| corrupt("a class", from))?;
         let envelope = header::envelope(bits, word.context(), class);
-        if !self.knows(word.context()) || self.leaving {
+        let refused = self.contexts.refuse(word.context(), header::tag_of(bits));
+        if refused || !self.knows(word.context()) || self.leaving {
             return Ok(self.discard(message, &bytes));
         }
         if let Some(Taken { receive, unwanted }) = self.front.matched(bits, word) {
@@ -372,6 +374,12 @@ impl State {
             Kind::Closed => {
                 let number = u32::try_from(about).map_err(|_| corrupt("an answer", from))?;
                 self.contexts.closed(number, from);
+            }
+            Kind::Revoked => {
+                let number = u32::try_from(about).ok();
+                let number = number.filter(|&number| self.contexts.may_revoke(number, from));
+                let number = number.ok_or_else(|| corrupt("a notice", from))?;
+                return Ok(Follow::Revoked { number });
             }
             Kind::HoldBack => self.peers[from.index()].ahead = Credit::default(),
             Kind::EagerAgain => self.set_wants_announcements(from, false),

@@ -15,13 +15,18 @@
 //! | closing | it is over here, but not at all others | is discarded |
 //! | doubtful | the rank that was to report it died; others may have been told | is discarded |
 //!
+//! An open or early one may be [`revoked`].
+//!
 //! Doubtful numbers stay so: nobody here knows whether one of them was given to a communicator of which this
 //! process is a member. There are 64 of them for each rank 0 that dies while it is being asked, and for each
 //! time that this process itself could not go on with that.
 
+mod revoked;
+
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use mq_core::mpi::MpiPattern;
 use mq_core::{ContextOptions, Removed};
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
@@ -39,6 +44,8 @@ use crate::transport::Transport;
 pub(crate) struct Contexts {
     lives: BTreeMap<u32, Life>,
     processes: u32,
+    /// How many of them are revoked.
+    revoked: usize,
 }
 
 /// What a number that is not free stands for.
@@ -49,6 +56,7 @@ enum Life {
         in_engine: bool,
         /// Members that are done with it.
         over_at: Vec<Process>,
+        revoked: bool,
     },
     Open(Open),
     Closing {
@@ -64,6 +72,7 @@ impl Life {
         Self::Early {
             in_engine: false,
             over_at: Vec::new(),
+            revoked: false,
         }
     }
 }
@@ -76,6 +85,7 @@ pub(super) struct Open {
     over_at: Vec<Process>,
     /// A member that has died, if the user has not acknowledged that.
     pub(super) unacknowledged: Option<Process>,
+    revoked: bool,
 }
 
 /// Which of 64 numbers are free at a process.
@@ -147,6 +157,7 @@ impl Contexts {
         Self {
             lives: BTreeMap::new(),
             processes,
+            revoked: 0,
         }
     }
 
@@ -252,12 +263,16 @@ impl State {
         }
     }
 
-    /// A communicator is complete here.
-    pub(crate) fn add_communicator(&mut self, number: u32, members: Rc<[Process]>) {
-        let (in_engine, over_at) = match self.contexts.lives.remove(&number) {
-            Some(Life::Early { in_engine, over_at }) => (in_engine, over_at),
+    /// Returns whether the communicator is revoked already.
+    fn add_communicator(&mut self, number: u32, members: Rc<[Process]>) -> bool {
+        let (in_engine, over_at, revoked) = match self.contexts.lives.remove(&number) {
+            Some(Life::Early {
+                in_engine,
+                over_at,
+                revoked,
+            }) => (in_engine, over_at, revoked),
             // The world's contexts are made with the process.
-            _ => (number == 0, Vec::new()),
+            _ => (number == 0, Vec::new(), false),
         };
         if !in_engine {
             self.create_contexts(number);
@@ -270,18 +285,29 @@ impl State {
             members,
             over_at,
             unacknowledged,
+            revoked,
         };
         self.contexts.lives.insert(number, Life::Open(open));
+        revoked
     }
 }
 
 impl<T: Transport> Core<T> {
+    /// A communicator is complete here.
+    pub(crate) fn add_communicator(&mut self, number: u32, members: &Rc<[Process]>) {
+        let revoked = self.state.add_communicator(number, members.clone());
+        if revoked && let Err(error) = self.tell_of_revocation(number, members) {
+            self.state.failed_elsewhere(error);
+        }
+    }
+
     /// A communicator is over here. Messages that nobody has received are discarded, receives cancelled, and
     /// the others told.
     pub(crate) fn remove_communicator(&mut self, number: u32) -> Result<(), Error> {
         let Some(Life::Open(open)) = self.state.contexts.lives.remove(&number) else {
             return Ok(());
         };
+        self.state.count_out(open.revoked);
         step(Step::CommunicatorFreed);
         let mut result = self.empty_contexts(number);
         let peers = &self.state.peers;
@@ -312,6 +338,8 @@ impl<T: Transport> Core<T> {
                 continue;
             }
             let before = self.state.contexts.lives.insert(number, Life::Doubtful);
+            let was_revoked = before.as_ref().is_some_and(Life::is_revoked);
+            self.state.count_out(was_revoked);
             if matches!(
                 before,
                 Some(Life::Early {
@@ -329,18 +357,30 @@ impl<T: Transport> Core<T> {
     fn empty_contexts(&mut self, number: u32) -> Result<(), Error> {
         let mut removed = Vec::new();
         for context in [of_user(number), of_collectives(number)] {
-            while let Some(taken) = self.state.front.remove_of_context(context) {
-                self.state
-                    .requests
-                    .complete(taken.receive, Outcome::Cancelled);
-                if let Some(process) = taken.unwanted {
-                    self.unwant(process);
-                }
-            }
+            self.end_in_front(context, Outcome::Cancelled);
             self.state
                 .engine
                 .free_context(context, &mut |entry| removed.push(entry))?;
         }
+        self.end_removed(removed, Outcome::Cancelled)
+    }
+
+    /// The receives of a context that wait in front end like this.
+    fn end_in_front(&mut self, context: u32, outcome: Outcome) {
+        while let Some(taken) = self.state.front.remove_of_context(context) {
+            self.state.requests.complete(taken.receive, outcome);
+            if let Some(process) = taken.unwanted {
+                self.unwant(process);
+            }
+        }
+    }
+
+    /// Of what has been taken out of the engine, receives end like this, and messages are discarded.
+    fn end_removed(
+        &mut self,
+        removed: Vec<Removed<MpiPattern, u32, u32>>,
+        outcome: Outcome,
+    ) -> Result<(), Error> {
         let mut answered = Ok(());
         for entry in removed {
             match entry {
@@ -348,7 +388,7 @@ impl<T: Transport> Core<T> {
                     self.state.posted -= 1;
                     let wanted = self.state.requests.at(receive).peer;
                     self.unwant(wanted);
-                    self.state.requests.complete(receive, Outcome::Cancelled);
+                    self.state.requests.complete(receive, outcome);
                 }
                 Removed::Unexpected(_, message) => {
                     self.state.unexpected -= 1;

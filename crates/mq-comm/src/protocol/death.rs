@@ -59,6 +59,7 @@ impl<T: Transport> Core<T> {
         self.state.set_wants_announcements(process, false);
         self.state.contexts.gone(process, how);
         self.state.obstacles += 1;
+        self.state.ended += 1;
         self.state.clogged.retain(|&clogged| clogged != process);
         if let Some((Target::Message(message), _)) =
             self.state.peers[process.index()].assembly.take()

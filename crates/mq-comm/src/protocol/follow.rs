@@ -51,6 +51,10 @@ pub(crate) enum Follow {
     Flooded,
     /// All messages to a process are to be announced: also those that wait to be sent.
     AnnounceAll,
+    /// A communicator is revoked.
+    Revoked {
+        number: u32,
+    },
     /// An announced message is discarded.
     Discarded {
         send: u64,
@@ -100,6 +104,7 @@ impl<T: Transport> Core<T> {
             Follow::TooEarly => self.hold_back(from),
             Follow::Flooded => self.ask_to_announce(from),
             Follow::AnnounceAll => self.announce_waiting(from),
+            Follow::Revoked { number } => self.revoke(number),
             Follow::Discarded { send } => self.answer_finished(from, send),
         }
     }

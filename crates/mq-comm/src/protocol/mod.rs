@@ -27,7 +27,8 @@
 //! | announces short ones, too | ← | `AnnounceAll` |
 //! | no longer does | ← | `EagerAgain` |
 //!
-//! A process that is done with a communicator tells its members (`Closed`; see `contexts.rs`).
+//! A process that is done with a communicator tells its members (`Closed`; see `contexts.rs`), and so does one that
+//! revokes it, or is told that it is revoked (`Revoked`; see `contexts/revoked.rs`).
 //!
 //! [`State`] is all that a process knows apart from the transport. A message changes it while the message is
 //! still in the transport's memory; what then has to be done with the transport is a [`Follow`], which
@@ -147,9 +148,11 @@ pub(crate) struct State {
     pub(crate) has_failed: bool,
     /// There may be something in an outbox or a ring: see [`State::is_busy`].
     pub(crate) attention: bool,
-    /// Reasons why a blocking receive cannot go straight to the transport: processes that have ended, and a
-    /// user who has switched that off.
+    /// Reasons why a blocking receive cannot go straight to the transport: processes that have ended, revoked
+    /// communicators, and a user who has switched that off.
     pub(crate) obstacles: usize,
+    /// Processes that are known to have ended.
+    pub(crate) ended: usize,
 }
 
 impl<T: Transport> Core<T> {
@@ -188,6 +191,7 @@ impl<T: Transport> Core<T> {
             has_failed: false,
             attention: false,
             obstacles: usize::from(!options.bypass),
+            ended: 0,
         };
         state.create_contexts(0);
         Self {
@@ -246,7 +250,7 @@ impl State {
     /// Whether any process is known to have ended.
     #[inline]
     pub(crate) fn has_lost_any(&self) -> bool {
-        self.obstacles > usize::from(!self.bypass)
+        self.ended > 0
     }
 
     /// Something else than the current call has failed: the next round reports it.

@@ -11,7 +11,7 @@ use super::Core;
 use super::arrive::corrupt;
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::header::{NOWHERE, Word};
+use crate::header::{self, NOWHERE, Word};
 use crate::request::{Name, New, Outcome, Stage};
 use crate::transport::{Arrived, Transport};
 
@@ -88,7 +88,11 @@ impl<T: Transport> Core<T> {
             return (self.state.requests.add(new(stage, buffer)), sent);
         }
         self.look_around();
+        let refused = (self.state.contexts).refuse(word.context(), header::tag_of(bits));
         let name = self.state.requests.add(new(Stage::Waiting, buffer));
+        if refused {
+            return (name, Err(Error::Revoked));
+        }
         self.state.requests.at_mut(name.slot()).word = word;
         (name, self.announce(name.slot()))
     }
@@ -113,6 +117,9 @@ impl<T: Transport> Core<T> {
         bytes: &[u8],
     ) -> Result<(), Error> {
         self.look_around();
+        if (self.state.contexts).refuse(word.context(), header::tag_of(bits)) {
+            return Err(Error::Revoked);
+        }
         self.tell_itself([bits, word.0], bytes)?;
         self.state.profile.eager += 1;
         self.state.profile.eager_bytes += bytes.len() as u64;

@@ -89,6 +89,9 @@ impl<T: Transport> Core<T> {
     /// Checks whether a receive has a message already, or is to wait for none; returns whether it is over or
     /// on its way.
     pub(crate) fn settle(&mut self, hand: &Hand) -> Result<bool, Error> {
+        if self.state.contexts.refuse_receive(&hand.pattern) {
+            return Err(Error::Revoked);
+        }
         if self.take_if_come(hand)? {
             return Ok(true);
         }
@@ -108,6 +111,17 @@ impl<T: Transport> Core<T> {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// Ends a receive in hand if its communicator has been revoked meanwhile.
+    #[inline]
+    pub(crate) fn end_if_revoked(&mut self, hand: &Hand) {
+        if self.state.contexts.refuse_receive(&hand.pattern)
+            && self.state.requests.at(hand.request).stage == Stage::Hand
+        {
+            let requests = &mut self.state.requests;
+            requests.complete(hand.request, Outcome::Revoked);
+        }
     }
 
     /// Takes the message for a receive, if it is here.
@@ -234,6 +248,9 @@ impl<T: Transport> Core<T> {
 
     /// Returns an error if a receive for which nothing has come is not to wait.
     pub(crate) fn none_from(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
+        if self.state.contexts.refuse_receive(pattern) {
+            return Err(Error::Revoked);
+        }
         match self.state.nobody_left(from, pattern.context().0, false) {
             Some((process, how)) => Err(Error::Gone { process, how }),
             None => Ok(()),

@@ -2,10 +2,10 @@
 
 use mq_shm::{Process, Sent, ShmError};
 
-use super::{Core, Outgoing, What};
+use super::{Core, Outgoing, State, What};
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::header::{Announcement, Kind, NOWHERE, Payload, Word};
+use crate::header::{self, Announcement, Kind, NOWHERE, Payload, Word};
 use crate::request::{Name, New, Outcome, Requests, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
@@ -20,20 +20,32 @@ const LOOK_EVERY: u32 = 8;
 const SENDS: i32 = 256;
 
 impl<T: Transport> Core<T> {
-    /// Whether a message may be sent at once: nothing waits to be sent before it. Now and then, also looks at what
-    /// has come from its receiver, which may be flooded.
+    /// Whether a message may be sent at once: nothing waits to be sent before it, and its communicator is not revoked.
+    /// Now and then, also looks at what has come from its receiver, which may be flooded.
     #[inline(always)]
-    pub(crate) fn may_send(&mut self, to: Process) -> bool {
+    pub(crate) fn may_send(&mut self, to: Process, word: Word) -> bool {
         self.state.sends_left -= 1;
-        self.state.sends_left >= 0 || self.may_send_on(to)
+        self.state.sends_left >= 0 || self.may_send_on(to, word)
     }
 
     #[cold]
     #[inline(never)]
-    fn may_send_on(&mut self, to: Process) -> bool {
+    fn may_send_on(&mut self, to: Process, word: Word) -> bool {
+        let contexts = &self.state.contexts;
+        if contexts.is_any_revoked() {
+            let is_free = self.state.clogged.is_empty() && !contexts.is_revoked(word.context() / 2);
+            // Each send comes here, and is counted all the same.
+            if is_free && self.state.sends_left > -SENDS {
+                return true;
+            }
+            if !is_free {
+                self.state.sends_left = 0;
+                return false;
+            }
+        }
         self.state.sends_left = 0;
         if self.state.clogged.is_empty() {
-            self.state.sends_left = SENDS;
+            self.state.renew_sends();
             self.listen_to(to);
         }
         self.state.clogged.is_empty()
@@ -57,7 +69,7 @@ impl<T: Transport> Core<T> {
         let total = buffer.len();
         let mut tried = false;
         // The rest of a message follows its first part, whatever its receiver has asked for meanwhile.
-        if done > 0 || self.may_send(to) && self.state.is_eager(to, word, total) {
+        if done > 0 || self.may_send(to, word) && self.state.is_eager(to, word, total) {
             match self
                 .transport
                 .try_send(to, [bits, word.0], buffer.bytes(), done)
@@ -111,7 +123,10 @@ impl<T: Transport> Core<T> {
         let slot = self.state.requests.at_mut(send);
         slot.word = word;
         let (to, bits, bytes) = (slot.peer, slot.bits, slot.total);
-        if let Some(how) = self.state.peers[to.index()].gone {
+        let contexts = &self.state.contexts;
+        if done == 0 && contexts.refuse(word.context(), header::tag_of(bits)) {
+            Err(Error::Revoked)
+        } else if let Some(how) = self.state.peers[to.index()].gone {
             self.state.requests.complete(send, Outcome::Gone(to, how));
             Ok(())
         } else if done > 0 || self.state.is_eager(to, word, bytes as usize) {
@@ -277,9 +292,18 @@ impl<T: Transport> Core<T> {
             }
         }
         if moved && self.state.clogged.is_empty() {
-            self.state.sends_left = SENDS;
+            self.state.renew_sends();
         }
         Ok(moved)
+    }
+}
+
+impl State {
+    /// Nothing waits to be sent.
+    fn renew_sends(&mut self) {
+        if !self.contexts.is_any_revoked() {
+            self.sends_left = SENDS;
+        }
     }
 }
 

@@ -73,6 +73,7 @@ pub(crate) enum Outcome {
     Gone(Process, Gone),
     Withdrawn,
     Cancelled,
+    Revoked,
     /// There was no memory for a ring.
     NoRing(NoRing),
 }
@@ -184,6 +185,7 @@ impl Slot {
                 tag: self.status().tag(),
             }),
             Outcome::Cancelled => Err(Error::Cancelled),
+            Outcome::Revoked => Err(Error::Revoked),
             Outcome::NoRing(NoRing { what, bytes, errno }) => Err(ShmError::NoMemory {
                 what,
                 bytes,

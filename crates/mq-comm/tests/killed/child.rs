@@ -3,7 +3,7 @@
 use mq_comm::{Communicator, Error, Process, World};
 
 use super::common::watchdog_for;
-use super::communicators::{another, collectives, late, renew, survive};
+use super::communicators::{another, collectives, interrupt, late, renew, survive};
 use super::exchanges::{answer, collect, crowd, exchange, flood, give_up, stream};
 use super::{NEVER, SIZE, VICTIM};
 
@@ -32,6 +32,7 @@ pub(super) fn run(task: &str) -> ! {
         give_up(&world);
         crowd(&world);
         collectives(&world, round);
+        interrupt(&world, round);
         another(&world, &world, pair.as_ref(), round);
         if round == 0 {
             let first = ((me + SIZE - VICTIM) % SIZE) as i32;

@@ -54,6 +54,34 @@ pub(super) fn survive(world: &World, from: &Communicator, round: u32) {
     }
 }
 
+/// A communicator is revoked by the victim, while the others wait on it: one of them for the victim, and the rest for
+/// that one, which lives and sends nothing.
+pub(super) fn interrupt(world: &World, round: u32) {
+    let made = unless_gone(world, world.dup());
+    if world.agree(u32::from(made.is_some())).unwrap() == 0 {
+        return;
+    }
+    let on = made.expect("all have one");
+    if world.rank() == VICTIM {
+        on.revoke().unwrap();
+    } else if world.rank() == 0 {
+        let heard = on.recv(&mut [0_u8], VICTIM, NEVER);
+        if !matches!(heard, Err(Error::Revoked)) {
+            assert!(unless_gone(world, heard).is_none());
+        }
+        on.revoke().unwrap();
+    } else {
+        let heard = on.recv(&mut [0_u8], 0, NEVER);
+        assert!(matches!(heard, Err(Error::Revoked)), "{heard:?}");
+    }
+    let rest = on.shrink().unwrap();
+    if rest.size() < SIZE {
+        pass_round(&rest, round);
+    } else {
+        unless_gone(world, rest.barrier());
+    }
+}
+
 /// A broadcast of the dead, from whom all parts have come: the announced ones, which are lost, and
 /// the last one, whole. It is begun when the death is known.
 pub(super) fn late(world: &World) {
