@@ -3,9 +3,9 @@
 # of pkg-config, and runs them under valgrind; the tests also with AddressSanitizer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-for need in valgrind pkg-config cc make; do
+for need in valgrind pkg-config cc c++ make; do
     command -v "$need" >/dev/null || {
-        echo "ci/c.sh: $need is not installed; install the package of that name (cc: gcc)" >&2
+        echo "ci/c.sh: $need is not installed; install the package of that name (cc: gcc, c++: g++)" >&2
         exit 1
     }
 done
@@ -31,6 +31,13 @@ for source in examples/c/*.c crates/mq-ffi/tests/c/*.c; do
     cc $flags "$source" $static -o "$made/$name-static"
     run "$made/$name-shared"
     run "$made/$name-static"
+done
+# Its children end by a signal, each without giving anything back: not for valgrind.
+for linked in "$(pkg-config --libs mq)" "$static"; do
+    c++ -std=c++17 -g -Wall -Wextra -Werror -pedantic $(pkg-config --cflags mq) crates/mq-ffi/tests/c/throws.cpp $linked \
+        -o "$made/throws"
+    echo "== throws"
+    "$made/throws"
 done
 # Loaded and unloaded; memory that the library keeps for later engines is lost then, so leaks are not checked.
 cc ${flags/-pedantic/} crates/mq-ffi/tests/c/loaded/reload.c -ldl -lpthread -o "$made/reload"

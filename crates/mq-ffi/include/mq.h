@@ -196,7 +196,8 @@
 // Keep no entries where `mq_inline.h` finds them: every inline call becomes a real call.
 #define MQ_NO_FRONT 4
 
-// Bit of `mq_context_options.promises`: no receive uses `MQ_ANY_SOURCE` (`mpi_assert_no_any_source`).
+// Bit of `mq_context_options.promises`: no receive uses `MQ_ANY_SOURCE` (`mpi_assert_no_any_source`). One that does is
+// refused, so that the fault is found; matching is as quick without the promise, as no wildcard is queued then.
 #define MQ_NO_ANY_SOURCE 1
 
 // No receive uses `MQ_ANY_TAG` or a masked tag (`mpi_assert_no_any_tag`).
@@ -856,7 +857,8 @@ int mq_session_open(const struct mq_session_options *options,
 // they do is no longer recorded. Null is allowed. In a child of `fork` it neither completes nor
 // prints: the trace and the table are the parent's.
 //
-// Errors: `MQ_ERR_ENGINE` if it is already closed.
+// Errors: `MQ_ERR_ENGINE` if it is already closed, unless another session that was opened since is at its address:
+// then that one is closed.
 //
 // # Safety
 // `session` is null or was made by `mq_session_open`.

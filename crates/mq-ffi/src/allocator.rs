@@ -16,12 +16,13 @@ use crate::status::{MQ_ERR_NULL, MQ_ERR_TOO_LATE, MQ_NONE};
 
 /// Returns `bytes` bytes at an address that is a multiple of `align`, or null. `align` is a power of two and a
 /// multiple of a pointer's size, as `posix_memalign` requires.
-pub type mq_alloc_fn =
-    Option<unsafe extern "C" fn(user: *mut c_void, bytes: usize, align: usize) -> *mut c_void>;
+pub type mq_alloc_fn = Option<
+    unsafe extern "C-unwind" fn(user: *mut c_void, bytes: usize, align: usize) -> *mut c_void,
+>;
 
 /// Releases what the other function returned for the same `bytes` and `align`.
 pub type mq_release_fn = Option<
-    unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize, align: usize),
+    unsafe extern "C-unwind" fn(user: *mut c_void, memory: *mut c_void, bytes: usize, align: usize),
 >;
 
 /// Where libmq gets its memory. The functions must not call libmq, nor block on a lock that any thread may
@@ -124,6 +125,17 @@ pub(crate) fn apart<T>(function: impl FnOnce() -> T) -> T {
         }
     }
     let _restore = Restore(REFUSED.take());
+    unless_it_throws(function)
+}
+
+/// Runs a caller's function, which may be one of C++: an exception that leaves it ends the process here. Without this
+/// boundary an optimised build would have none, and the exception would pass through calls in the middle of their work.
+#[allow(
+    improper_ctypes_definitions,
+    reason = "nobody but this library calls it: `extern` makes it the boundary"
+)]
+#[inline]
+extern "C" fn unless_it_throws<T>(function: impl FnOnce() -> T) -> T {
     function()
 }
 
@@ -248,7 +260,8 @@ fn align(layout: Layout) -> usize {
 fn ask(custom: &mq_allocator, layout: Layout) -> Option<NonNull<u8>> {
     let allocate = custom.allocate?;
     // SAFETY: a function of this type, from the caller, with the caller's own pointer.
-    let memory = unsafe { allocate(custom.user, layout.size(), align(layout)) };
+    let memory =
+        unless_it_throws(|| unsafe { allocate(custom.user, layout.size(), align(layout)) });
     NonNull::new(memory.cast())
 }
 
@@ -257,7 +270,7 @@ fn give(custom: &mq_allocator, memory: NonNull<u8>, layout: Layout) {
     if let Some(release) = custom.release {
         let memory = memory.as_ptr().cast();
         // SAFETY: the block came from the other function.
-        unsafe { release(custom.user, memory, layout.size(), align(layout)) };
+        unless_it_throws(|| unsafe { release(custom.user, memory, layout.size(), align(layout)) });
     }
 }
 

@@ -6,19 +6,19 @@ use core::ptr;
 use mq_core::{Entry, Pattern, Removed, Source};
 
 use crate::allocator::apart;
-use crate::front;
-use crate::gate::{Entered, enter, mq_engine, write};
+use crate::gate::{Entered, enter, enter_to_look, mq_engine, write};
 use crate::matching::{EntryOf, RemovedOf};
 use crate::session::mq_statistics;
 use crate::status::{MQ_ERR_NO_STATISTICS, MQ_ERR_NULL, MQ_ERR_UNKNOWN_CONTEXT, MQ_NONE};
 use crate::types::{mq_entry, mq_pattern};
 
 /// Called with an entry.
-pub type mq_entry_fn = Option<unsafe extern "C" fn(user: *mut c_void, entry: *const mq_entry)>;
+pub type mq_entry_fn =
+    Option<unsafe extern "C-unwind" fn(user: *mut c_void, entry: *const mq_entry)>;
 
 /// Called with an entry; chooses it by returning nonzero.
 pub type mq_select_fn =
-    Option<unsafe extern "C" fn(user: *mut c_void, entry: *const mq_entry) -> c_int>;
+    Option<unsafe extern "C-unwind" fn(user: *mut c_void, entry: *const mq_entry) -> c_int>;
 
 /// Called with an entry that was removed.
 pub type mq_removed_fn = mq_entry_fn;
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn mq_lengths(
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
-    unsafe { enter(engine, body) }
+    unsafe { enter_to_look(engine, body) }
 }
 
 /// Writes the number of posted receives and of unexpected messages of one context. Visits entries only if they
@@ -153,14 +153,11 @@ pub unsafe extern "C" fn mq_context_lengths(
         let engine = entered.matching.engine();
         let behind = engine.context_lengths(context);
         let (mut receives, mut messages) = behind.map_err(|_| MQ_ERR_UNKNOWN_CONTEXT)?;
-        if !front::is_settled(entered.front) {
-            // There are none behind them.
-            entered.visit(&mut |entry| match entry {
-                Entry::Posted(pattern, _) if pattern.context().0 == context => receives += 1,
-                Entry::Unexpected(envelope, _) if envelope.context().0 == context => messages += 1,
-                _ => {}
-            });
-        }
+        entered.look_into_front(&mut |entry| match entry {
+            Entry::Posted(pattern, _) if pattern.context().0 == context => receives += 1,
+            Entry::Unexpected(envelope, _) if envelope.context().0 == context => messages += 1,
+            _ => {}
+        });
         // SAFETY: as required of the caller.
         unsafe { write(posted, receives as u64) };
         // SAFETY: as required of the caller.
@@ -168,7 +165,7 @@ pub unsafe extern "C" fn mq_context_lengths(
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
-    unsafe { enter(engine, body) }
+    unsafe { enter_to_look(engine, body) }
 }
 
 /// Writes, for each rank below `ranks`, how many receives of a context name it as their source, and how many of
@@ -211,7 +208,7 @@ pub unsafe extern "C" fn mq_lengths_by_source(
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
-    unsafe { enter(engine, body) }
+    unsafe { enter_to_look(engine, body) }
 }
 
 /// A slice of `count` numbers, all set to 0.
@@ -243,7 +240,7 @@ pub unsafe extern "C" fn mq_memory(engine: *mut mq_engine, bytes: *mut u64) -> c
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
-    unsafe { enter(engine, body) }
+    unsafe { enter_to_look(engine, body) }
 }
 
 /// Writes what has been counted since the engine was made: the first `size` bytes of it, where `size` is the
@@ -277,5 +274,5 @@ pub unsafe extern "C" fn mq_statistics_read(
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
-    unsafe { enter(engine, body) }
+    unsafe { enter_to_look(engine, body) }
 }

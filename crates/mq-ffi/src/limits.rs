@@ -11,7 +11,7 @@ use crate::types::mq_engine_options;
 
 /// The function to call when a high mark is reached.
 pub(crate) struct Listener {
-    call: unsafe extern "C" fn(*mut c_void, u64, u64),
+    call: unsafe extern "C-unwind" fn(*mut c_void, u64, u64),
     user: *mut c_void,
 }
 

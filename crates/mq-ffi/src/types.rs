@@ -88,7 +88,7 @@ pub const MQ_NO_FRONT: u32 = 4;
 /// Called when a high mark is reached, with the number of unexpected messages and their bytes (0 if nothing
 /// limits or marks bytes).
 pub type mq_high_water_fn =
-    Option<unsafe extern "C" fn(user: *mut c_void, entries: u64, bytes: u64)>;
+    Option<unsafe extern "C-unwind" fn(user: *mut c_void, entries: u64, bytes: u64)>;
 
 /// Options for making an engine. Zeroed, they ask for the defaults. Strings are copied.
 #[repr(C)]
@@ -127,7 +127,8 @@ pub struct mq_engine_options {
     pub reserved: [u64; 4],
 }
 
-/// Bit of `mq_context_options.promises`: no receive uses `MQ_ANY_SOURCE` (`mpi_assert_no_any_source`).
+/// Bit of `mq_context_options.promises`: no receive uses `MQ_ANY_SOURCE` (`mpi_assert_no_any_source`). One that does is
+/// refused, so that the fault is found; matching is as quick without the promise, as no wildcard is queued then.
 pub const MQ_NO_ANY_SOURCE: u32 = 1;
 /// No receive uses `MQ_ANY_TAG` or a masked tag (`mpi_assert_no_any_tag`).
 pub const MQ_NO_ANY_TAG: u32 = 2;

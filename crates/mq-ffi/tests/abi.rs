@@ -360,7 +360,7 @@ struct Watched {
     told: Vec<(u64, u64)>,
 }
 
-unsafe extern "C" fn note_and_reenter(user: *mut c_void, entries: u64, bytes: u64) {
+unsafe extern "C-unwind" fn note_and_reenter(user: *mut c_void, entries: u64, bytes: u64) {
     // SAFETY: the test passes a `Watched`, which it does not use meanwhile.
     let watched = unsafe { &mut *user.cast::<Watched>() };
     watched.told.push((entries, bytes));
@@ -432,14 +432,14 @@ fn marks_that_make_no_sense_are_refused() {
 }
 
 /// Collects the cookies of entries; `user` points to a vector.
-unsafe extern "C" fn collect(user: *mut c_void, entry: *const mq_entry) {
+unsafe extern "C-unwind" fn collect(user: *mut c_void, entry: *const mq_entry) {
     // SAFETY: the tests pass a vector, and the library a valid entry.
     let (cookies, entry) = unsafe { (&mut *user.cast::<Vec<(c_int, usize)>>(), &*entry) };
     cookies.push((entry.posted, entry.cookie as usize));
 }
 
 /// Chooses entries of rank 2.
-unsafe extern "C" fn of_rank_2(_: *mut c_void, entry: *const mq_entry) -> c_int {
+unsafe extern "C-unwind" fn of_rank_2(_: *mut c_void, entry: *const mq_entry) -> c_int {
     // SAFETY: the library passes a valid entry.
     c_int::from(unsafe { &*entry }.pattern.source == 2)
 }

@@ -314,7 +314,7 @@ impl Model {
     }
 }
 
-unsafe extern "C" fn nothing(_: *mut c_void, _: *const mq_entry) -> i32 {
+unsafe extern "C-unwind" fn nothing(_: *mut c_void, _: *const mq_entry) -> i32 {
     0
 }
 

@@ -34,7 +34,7 @@ struct Heard {
 }
 
 /// Calls the engine, which it must not.
-unsafe extern "C" fn reenter(user: *mut c_void, _entries: u64, _bytes: u64) {
+unsafe extern "C-unwind" fn reenter(user: *mut c_void, _entries: u64, _bytes: u64) {
     // SAFETY: the test's, which outlives the engine.
     let heard = unsafe { &*user.cast::<Heard>() };
     let engine = heard.engine.load(Ordering::Relaxed);
@@ -71,24 +71,24 @@ impl Held {
     }
 }
 
-unsafe extern "C" fn hold(user: *mut c_void, _entry: *const mq_entry) {
+unsafe extern "C-unwind" fn hold(user: *mut c_void, _entry: *const mq_entry) {
     // SAFETY: the test's, which outlives the engine.
     unsafe { Held::hold(user) };
 }
 
-unsafe extern "C" fn hold_and_choose(user: *mut c_void, _entry: *const mq_entry) -> c_int {
+unsafe extern "C-unwind" fn hold_and_choose(user: *mut c_void, _entry: *const mq_entry) -> c_int {
     // SAFETY: the test's, which outlives the engine.
     unsafe { Held::hold(user) };
     1
 }
 
-unsafe extern "C" fn hold_at_mark(user: *mut c_void, _entries: u64, _bytes: u64) {
+unsafe extern "C-unwind" fn hold_at_mark(user: *mut c_void, _entries: u64, _bytes: u64) {
     // SAFETY: the test's, which outlives the engine.
     unsafe { Held::hold(user) };
 }
 
 /// Notes what a context gives back.
-unsafe extern "C" fn note(user: *mut c_void, entry: *const mq_entry) {
+unsafe extern "C-unwind" fn note(user: *mut c_void, entry: *const mq_entry) {
     // SAFETY: the test's, which only this thread uses.
     let numbers = unsafe { &mut *user.cast::<Vec<usize>>() };
     // SAFETY: the entry is valid.

@@ -28,7 +28,8 @@ const FAR_LOOKS: u8 = 4;
 const FAR_FOR_EACH: usize = 16;
 const FAR_BESIDES: usize = 12;
 
-/// The memory of one kind of entries in a front. It grows fourfold when it is full.
+/// The memory of one kind of entries in a front. It grows fourfold when it is full, and is given back while the front
+/// [rests](super::Rest) and nothing is queued.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     places: Vec<UnsafeCell<mq_parked>>,
@@ -123,6 +124,17 @@ impl Memory {
         *array = self.empty();
         array.end = array.start.wrapping_add(entries.len());
         true
+    }
+
+    /// Gives the memory of an empty array back, but for that of a new one.
+    pub(super) fn shrink(&mut self, array: &mut mq_front_queue) {
+        if usize::from(self.room) > LEAST_ROOM {
+            self.places = places(LEAST_ROOM);
+            self.room = LEAST_ROOM as u16;
+            *array = self.empty();
+            // Nothing is being queued that could be refused for it.
+            allocator::has_refused();
+        }
     }
 
     pub(crate) const fn bytes(&self) -> usize {

@@ -53,6 +53,13 @@ fn look_behind(front: &mut mq_front, matching: &mut Matching, staying: u32) {
     let (posted, unexpected) = matching.lengths();
     if (posted, unexpected) == (0, 0) {
         matching.rest.emptied();
+        // Whatever was named before it moved has left.
+        matching.aliases.forget();
+        if matching.rest.is_on() && front.is_empty() {
+            let [receives, messages] = &mut matching.front_memory;
+            receives.shrink(&mut front.receives);
+            messages.shrink(&mut front.messages);
+        }
     } else if (1..=MOST_BACK.into()).contains(&staying)
         && unexpected == 0
         && matching.rest.lets_come_back()
@@ -60,10 +67,6 @@ fn look_behind(front: &mut mq_front, matching: &mut Matching, staying: u32) {
         standing::bring_back(front, matching);
     }
     tell(front, matching);
-    if front.is_open() {
-        // Nothing queued was named before it moved, except what has come back.
-        matching.aliases.forget();
-    }
 }
 
 const fn tell(front: &mut mq_front, matching: &Matching) {

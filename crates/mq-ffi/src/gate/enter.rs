@@ -9,12 +9,30 @@ use crate::allocator;
 use crate::front;
 use crate::status::{MQ_ERR_ENGINE, MQ_ERR_INTERNAL, MQ_ERR_NULL};
 
-/// Runs the body of a call on an engine.
+/// Runs the body of a call on an engine. Entries that are on their way from the front into the queues have arrived.
 ///
 /// # Safety
 /// `engine` is null or came from [`install`](super::install), whether it was freed since or not.
 #[inline]
 pub(crate) unsafe fn enter(
+    engine: *const mq_engine,
+    body: impl FnOnce(&mut Entered<'_>) -> Result<c_int, c_int>,
+) -> c_int {
+    let body = |entered: &mut Entered<'_>| {
+        front::end_moving(entered.front, entered.matching);
+        body(entered)
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter_to_look(engine, body) }
+}
+
+/// The same for a body that counts entries, in the front and behind it, and moves none: those that are on their way
+/// stay there.
+///
+/// # Safety
+/// As for [`enter`].
+#[inline]
+pub(crate) unsafe fn enter_to_look(
     engine: *const mq_engine,
     body: impl FnOnce(&mut Entered<'_>) -> Result<c_int, c_int>,
 ) -> c_int {
@@ -29,8 +47,6 @@ pub(crate) unsafe fn enter(
         let matching = matching.as_deref_mut().ok_or(MQ_ERR_ENGINE)?;
         let in_callback = InCallback(&shell.in_callback);
         let breaks = Breaks(shell);
-        // Only the match operations go on with entries that are moving.
-        front::end_moving(front, matching);
         let status = body(&mut Entered {
             matching,
             front,

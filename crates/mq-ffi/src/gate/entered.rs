@@ -37,14 +37,16 @@ impl Entered<'_> {
         front::show(self.front, self.matching);
     }
 
-    /// Shows every entry, in the front or behind it, to code that calls none of the caller's functions: the
+    /// Shows every entry, behind the front and in it, to code that calls none of the caller's functions: the
     /// front stays as it is.
     pub(crate) fn look(&self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
-        // At least one of the two is empty.
-        match front::is_settled(self.front) {
-            true => self.matching.visit(visitor),
-            false => front::visit(self.front, visitor),
-        }
+        self.matching.visit(visitor);
+        self.look_into_front(visitor);
+    }
+
+    /// The same for those in the front.
+    pub(crate) fn look_into_front(&self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
+        front::visit(self.front, visitor);
     }
 }
 

@@ -10,7 +10,7 @@ mod shell;
 mod way;
 
 pub(crate) use self::blocks::{install, remove};
-pub(crate) use self::enter::{enter, guard, guard_step};
+pub(crate) use self::enter::{enter, enter_to_look, guard, guard_step};
 pub(crate) use self::entered::{Entered, InCallback};
 pub(crate) use self::pointers::{borrow, write};
 pub use self::shell::mq_engine;

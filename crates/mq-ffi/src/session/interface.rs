@@ -124,7 +124,8 @@ pub unsafe extern "C" fn mq_session_open(
 /// they do is no longer recorded. Null is allowed. In a child of `fork` it neither completes nor
 /// prints: the trace and the table are the parent's.
 ///
-/// Errors: `MQ_ERR_ENGINE` if it is already closed.
+/// Errors: `MQ_ERR_ENGINE` if it is already closed, unless another session that was opened since is at its address:
+/// then that one is closed.
 ///
 /// # Safety
 /// `session` is null or was made by `mq_session_open`.

@@ -35,7 +35,8 @@ pub(crate) struct Session {
     pub(crate) tally: Tally,
     trace: Mutex<Option<TraceFile>>,
     next_context: AtomicU32,
-    over_budget: AtomicBool,
+    /// Whether that has been said: of entries, of bytes.
+    over_budget: [AtomicBool; 2],
     /// Probes that the trace has not, since it has one that tells of them.
     probes_left_out: AtomicU64,
     began: Instant,
@@ -77,7 +78,7 @@ impl Session {
             tally: Tally::default(),
             trace: Mutex::new(trace),
             next_context: AtomicU32::new(0),
-            over_budget: AtomicBool::new(false),
+            over_budget: [const { AtomicBool::new(false) }; 2],
             probes_left_out: AtomicU64::new(0),
             began: Instant::now(),
             process: std::process::id(),
@@ -177,25 +178,34 @@ impl Session {
         }
     }
 
-    /// A message was queued: reports, once, that the budget is exceeded.
+    /// A message was queued: reports, once for each budget, that it is exceeded.
     pub(crate) fn check_budget(&self) {
         let Settings { entries, bytes, .. } = self.settings;
-        if entries.is_none() && bytes.is_none() || self.over_budget.load(Ordering::Relaxed) {
+        let [over_entries, over_bytes] = &self.over_budget;
+        let is_watched =
+            |limit: Option<u64>, over: &AtomicBool| limit.filter(|_| !over.load(Ordering::Relaxed));
+        let entries = is_watched(entries, over_entries);
+        let bytes = is_watched(bytes, over_bytes);
+        if entries.is_none() && bytes.is_none() {
             return;
         }
         let queue = self.tally.read().unexpected;
-        let over = if entries.is_some_and(|limit| queue.length > limit) {
-            format!(
-                "{} unexpected messages, over MQ_BUDGET_ENTRIES",
-                queue.length
-            )
-        } else if bytes.is_some_and(|limit| queue.bytes > limit) {
-            let bytes = queue.bytes;
-            format!("{bytes} bytes in unexpected messages, over MQ_BUDGET_BYTES")
-        } else {
-            return;
-        };
-        if !self.over_budget.swap(true, Ordering::Relaxed) {
+        let (length, weight) = (queue.length, queue.bytes);
+        if entries.is_some_and(|limit| length > limit) {
+            self.say_once(over_entries, || {
+                format!("{length} unexpected messages, over MQ_BUDGET_ENTRIES")
+            });
+        }
+        if bytes.is_some_and(|limit| weight > limit) {
+            self.say_once(over_bytes, || {
+                format!("{weight} bytes in unexpected messages, over MQ_BUDGET_BYTES")
+            });
+        }
+    }
+
+    fn say_once(&self, said: &AtomicBool, over: impl FnOnce() -> String) {
+        if !said.swap(true, Ordering::Relaxed) {
+            let over = over();
             self.say(&format!("{over}; they are kept; this is reported once"));
         }
     }

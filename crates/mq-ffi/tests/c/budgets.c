@@ -2,6 +2,8 @@
  * once for each crossing and may not call the engine. ci/c.sh runs this under valgrind and with AddressSanitizer. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "mq.h"
@@ -50,6 +52,49 @@ static void drain(const char *messages)
     }
 }
 
+/* How often a word is in a text. */
+static long count(const char *text, const char *word)
+{
+    long found = 0;
+    while ((text = strstr(text, word)) != NULL) {
+        found++;
+        text += strlen(word);
+    }
+    return found;
+}
+
+/* Budgets that are only watched, by a session: each is spoken of once. */
+static void watched(void)
+{
+    const mq_session_options options = {.library = "budgets", .size = 1, .environment = 1};
+    mq_session *session;
+    mq_engine_options joined = {0};
+    char said[2000] = "";
+    FILE *file = tmpfile();
+    const int kept = dup(STDERR_FILENO);
+    CHECK(file != NULL && kept >= 0 && setenv("MQ_BUDGET_ENTRIES", "2", 1) == 0
+              && setenv("MQ_BUDGET_BYTES", "40", 1) == 0, 1);
+    CHECK(mq_session_open(&options, &session), MQ_NONE);
+    joined.session = session;
+    CHECK(mq_engine_new(&joined, &engine), MQ_NONE);
+    CHECK(mq_context_create(engine, 0, NULL), MQ_NONE);
+    CHECK(dup2(fileno(file), STDERR_FILENO) >= 0, 1);
+    for (int i = 0; i < 10; i++) {
+        const mq_envelope carried = {.source = 1, .tag = i};
+        CHECK(mq_inline_arrive(engine, &carried, 10, NULL, NULL), MQ_NONE);
+    }
+    CHECK(dup2(kept, STDERR_FILENO) >= 0, 1);
+    rewind(file);
+    CHECK(fread(said, 1, sizeof(said) - 1, file) > 0, 1);
+    CHECK(count(said, "3 unexpected messages, over MQ_BUDGET_ENTRIES"), 1);
+    CHECK(count(said, "50 bytes in unexpected messages, over MQ_BUDGET_BYTES"), 1);
+    CHECK(count(said, "once"), 2);
+    CHECK(mq_engine_free(engine), MQ_NONE);
+    CHECK(mq_session_close(session), MQ_NONE);
+    fclose(file);
+    close(kept);
+}
+
 int main(void)
 {
     static char messages[SOURCES * EACH];
@@ -82,6 +127,7 @@ int main(void)
         CHECK(now, halfway);
         CHECK(mq_engine_free(engine), MQ_NONE);
     }
+    watched();
     puts("every flood was refused at its source, and told once");
     return 0;
 }

@@ -234,6 +234,7 @@ static void some_move_at_a_time(void)
     static mq_message_handle names[MESSAGES];
     mq_engine *engine = with_messages(messages, MESSAGES, names);
     const mq_front *front = (const mq_front *) engine;
+    uint64_t receives, waiting, in_context, of_ranks[4], bytes;
     mq_envelope like_the_last = {.source = 1, .tag = MESSAGES - 1};
     void *message;
     int taken = 0, operations = 0;
@@ -247,6 +248,15 @@ static void some_move_at_a_time(void)
         taken++;
         left = messages_in_front(engine);
         want(before - left <= SOME + 1, "no operation moves many");
+        want(mq_lengths(engine, &receives, &waiting) == MQ_NONE
+                 && mq_context_lengths(engine, 0, &receives, &in_context) == MQ_NONE
+                 && mq_lengths_by_source(engine, 0, 4, NULL, of_ranks) == MQ_NONE
+                 && mq_memory(engine, &bytes) == MQ_NONE,
+             "the lengths are there");
+        want(waiting == in_context && waiting == of_ranks[1]
+                 && waiting == (uint64_t) (MESSAGES - taken),
+             "of both parts together");
+        want(messages_in_front(engine) == left, "and move nothing");
         if (taken == 3) {
             want(mq_inline_queue_message(engine, &like_the_last, 8, &newcomer, NULL) == MQ_NONE, "one more is queued");
             pattern.tag = 0;
@@ -343,6 +353,43 @@ static void last_on_the_way(void)
         exit(2);
 }
 
+/* What has moved out of the front, and has left, keeps no memory: neither the front's arrays, which rest, nor the names
+ * that were given there. */
+static void burst_leaves_little(void)
+{
+    enum { MANY = 20000, LEFT = 64 << 10 };
+    static char entries[MANY];
+    mq_engine *engine = new_engine();
+    const mq_front *front = (const mq_front *) engine;
+    mq_handle name;
+    uint64_t bytes;
+    for (int i = 0; i < MANY; i++) {
+        mq_pattern receive = {.source = 1, .tag = i};
+        mq_envelope message = {.source = 1, .tag = MANY + i};
+        want(mq_inline_queue_receive(engine, &receive, &entries[i], i == 0 ? &name : NULL) == MQ_NONE &&
+                 mq_inline_queue_message(engine, &message, 8, &entries[i], NULL) == MQ_NONE,
+             "both are queued");
+    }
+    for (int i = MANY - 1; i >= 0; i--) {
+        mq_envelope message = {.source = 1, .tag = i};
+        mq_pattern receive = {.source = 1, .tag = MANY + i};
+        void *receiver, *received;
+        want(mq_inline_deliver(engine, &message, &receiver) == MQ_MATCHED && receiver == &entries[i] &&
+                 mq_inline_extract(engine, &receive, &received, NULL) == MQ_MATCHED && received == &entries[i],
+             "both are taken");
+    }
+    want(mq_memory(engine, &bytes) == MQ_NONE && bytes < LEFT, "a burst leaves less than 64 KiB");
+    want(mq_cancel(engine, name, NULL) == MQ_NONE, "the name of a receive that has left is stale");
+    for (int fillings = 0; front->open != MQ_FRONT_LAYOUT; fillings++) {
+        want(fillings < 100, "the front rests for some fillings only");
+        window(engine, 1, 0);
+    }
+    want(window(engine, 100, 0) == 100, "the front serves again");
+    want(mq_memory(engine, &bytes) == MQ_NONE && bytes < LEFT, "and is as small as it needs to be");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
 int main(void)
 {
     room_in_order();
@@ -354,6 +401,7 @@ int main(void)
     some_move_at_a_time();
     last_on_the_way();
     others_come_meanwhile();
+    burst_leaves_little();
     puts("the front was open, rested and moved as it should");
     return 0;
 }

@@ -141,7 +141,7 @@ fn a_message_taken_from_behind_another_like_it_ends_the_trace() {
 }
 
 /// Chooses the messages whose cookies are in the range that `user` points at.
-unsafe extern "C" fn is_chosen(user: *mut c_void, entry: *const mq_entry) -> c_int {
+unsafe extern "C-unwind" fn is_chosen(user: *mut c_void, entry: *const mq_entry) -> c_int {
     // SAFETY: the tests pass a range, and the library a valid entry.
     let (chosen, entry) = unsafe { (&*user.cast::<core::ops::Range<usize>>(), &*entry) };
     c_int::from(chosen.contains(&entry.cookie.addr()))
