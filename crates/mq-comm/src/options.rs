@@ -106,6 +106,8 @@ impl fmt::Display for Ignored {
             value,
             expected,
         } = self;
+        // It goes to a terminal, and may come from anybody.
+        let value = value.escape_debug();
         write!(f, "{variable}={value} is ignored; expected {expected}")
     }
 }

@@ -7,22 +7,35 @@ use thiserror::Error;
 use crate::envelope::{ContextId, Rank};
 use crate::structures::Kind;
 
+/// What to do with a message that exceeds a budget: in MPI, messages of one source may not overtake each other.
+const RETRY: &str = "keep the message, and what its source sends after it, and retry";
+
+/// The same for one of so many bytes, where so many are allowed.
+const fn advice(wanted: u64, limit: u64) -> &'static str {
+    if wanted > limit {
+        "it alone is more than that, and will never fit"
+    } else {
+        RETRY
+    }
+}
+
 /// Why the engine refused an operation. Its state is unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The context was never created, or was freed.
     #[error(
-        "context {0} does not exist; create it before use, and if it was freed, get a new handle"
+        "context {0} does not exist; create it before use, and again after it was freed (a `SharedContext` of it serves \
+         only the one that it was made for)"
     )]
     UnknownContext(ContextId),
     /// The context exists already.
     #[error("context {0} exists already; free it before creating it again")]
     ContextExists(ContextId),
-    /// An operation through the handle of one context names another context.
-    #[error("this handle belongs to context {handle}; use the handle of context {named}")]
+    /// An operation through the `SharedContext` of one context names another context.
+    #[error("this `SharedContext` is of context {handle}; use that of context {named}")]
     OtherContext {
-        /// The context of the handle.
+        /// The context of the `SharedContext`.
         handle: ContextId,
         /// The context of the receive or message.
         named: ContextId,
@@ -54,7 +67,7 @@ pub enum Error {
     )]
     PromisesInUse(ContextId),
     /// The budget of unexpected messages is used up.
-    #[error("the budget of {limit} unexpected messages is used up; keep the message and retry")]
+    #[error("the budget of {limit} unexpected messages is used up; {RETRY}")]
     EntryBudget {
         /// Messages allowed.
         limit: usize,
@@ -62,7 +75,8 @@ pub enum Error {
     /// The budget of bytes in unexpected messages does not cover this one.
     #[error(
         "{wanted} bytes more would exceed the budget of {limit} bytes in unexpected messages, of \
-         which {used} are used; keep the message and retry"
+         which {used} are used; {}",
+        advice(*.wanted, *.limit)
     )]
     ByteBudget {
         /// Bytes allowed.
@@ -74,8 +88,7 @@ pub enum Error {
     },
     /// The budget of unexpected messages from the message's source is used up.
     #[error(
-        "rank {rank} of context {context} has used up its budget of {limit} unexpected messages; \
-         keep the message and retry"
+        "rank {rank} of context {context} has used up its budget of {limit} unexpected messages; {RETRY}"
     )]
     SourceEntryBudget {
         /// The context.
@@ -89,7 +102,8 @@ pub enum Error {
     /// one.
     #[error(
         "{wanted} bytes more would exceed the budget of {limit} bytes in unexpected messages from \
-         rank {rank} of context {context}, of which {used} are used; keep the message and retry"
+         rank {rank} of context {context}, of which {used} are used; {}",
+        advice(*.wanted, *.limit)
     )]
     SourceByteBudget {
         /// The context.

@@ -28,8 +28,8 @@
 //!   [`tagged`].
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
 //! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
-//! - `SharedEngine`, with the feature `shared` (on by default): an engine for many threads. It has only
-//!   whole steps, and shows entries under its locks.
+//! - `SharedEngine`, with the feature `shared` (on by default): an engine for many threads. It has the steps that
+//!   need no other one after them, and shows entries under its locks.
 //! - For a structure of your own: [`Routed`](structures::Routed) if it only chooses the list that a sender's
 //!   entries go to; [`Layered`](structures::Layered) if it learns from traffic which lists they go to;
 //!   [`Arrangement`](arrangement::Arrangement) if the links between entries are yours, but

@@ -55,3 +55,10 @@ pub trait Footprint {
 pub(crate) const fn vec_bytes<T>(vec: &Vec<T>) -> usize {
     vec.capacity() * size_of::<T>()
 }
+
+/// Bytes behind an `Arc`: its two counts, padded to the alignment of what it holds, and that.
+#[cfg(feature = "shared")]
+pub(crate) const fn arc_bytes<T>() -> usize {
+    let counts = 2 * size_of::<usize>();
+    size_of::<T>() + counts.next_multiple_of(align_of::<T>())
+}

@@ -175,6 +175,9 @@ impl Clone for MpiPattern {
 impl MpiPattern {
     /// A receive from `source` with a tag that `tag` admits, of point-to-point class.
     ///
+    /// A number is that tag, negative ones included: the value of a library's `MPI_ANY_TAG`, often -1, has to be
+    /// translated into [`TagSelector::Any`].
+    ///
     /// A pattern with ignored tag bits has the class [`TrafficClass::Unknown`] if it can match
     /// negative tags, since those are collective traffic.
     #[inline]

@@ -367,8 +367,8 @@ pub trait MatchQueues: Sized {
     /// [`Engine`](crate::Engine) calls this when a context is freed. Never required for correct matching.
     fn remove_context(&mut self, _context: ContextId) {}
 
-    /// The size or the promises of a context that these queues serve have changed; `config` is what the
-    /// context would be created with now. Plans made from the number of ranks may be remade, as far as no
+    /// The size or the promises of a context that these queues serve have changed; `config` has the new ones. (Its
+    /// kind and tuning are what a context that asks for none would be created with, not what this one was.) Plans made from the number of ranks may be remade, as far as no
     /// entry depends on them; handles keep their meaning. A permission that is withdrawn, such as relaxed
     /// matching order, must not be used any longer.
     ///

@@ -66,10 +66,12 @@ fn text(status: c_int) -> Option<&'static CStr> {
         MQ_ERR_ANY_SOURCE => c"the context has the promise no_any_source; name the source",
         MQ_ERR_ANY_TAG => c"the context has the promise no_any_tag; name the tag",
         MQ_ERR_ENTRY_BUDGET => {
-            c"the budget of unexpected messages is used up; keep the message and retry"
+            c"the budget of unexpected messages is used up; keep the message, and what its source sends after \
+              it, and retry"
         }
         MQ_ERR_BYTE_BUDGET => {
-            c"the budget of bytes in unexpected messages does not cover this one; keep it and retry"
+            c"the budget of bytes in unexpected messages does not cover this one; keep it, and what its source \
+              sends after it, and retry"
         }
         MQ_ERR_STRUCTURE => c"there is no structure with that name (see mq_structure_name), or not with those parameters",
         MQ_ERR_ARGUMENT => {
@@ -85,11 +87,12 @@ fn text(status: c_int) -> Option<&'static CStr> {
         MQ_ERR_MEMORY => c"the allocator returned null; nothing was queued",
         MQ_ERR_NO_STATISTICS => c"the engine was made without MQ_STATISTICS",
         MQ_ERR_SOURCE_ENTRY_BUDGET => {
-            c"the source's budget of unexpected messages is used up; keep the message and retry"
+            c"the source's budget of unexpected messages is used up; keep the message, and what it sends after \
+              it, and retry"
         }
         MQ_ERR_SOURCE_BYTE_BUDGET => {
-            c"the source's budget of bytes in unexpected messages does not cover this one; keep it \
-              and retry"
+            c"the source's budget of bytes in unexpected messages does not cover this one; keep it, and what \
+              that source sends after it, and retry"
         }
         MQ_ERR_TOO_LATE => c"libmq already holds memory; set the allocator before any other call",
         MQ_ERR_INTERNAL => c"a fault inside libmq; the engine must not be used any more",

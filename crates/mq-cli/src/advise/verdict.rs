@@ -339,8 +339,20 @@ fn against_own(winner: &Cost, own: &Cost) -> String {
         format!("{less} in matching than {name}, Open MPI's own structure")
     } else if beats(own, winner) {
         format!("slower in matching than {name}, Open MPI's own structure")
-    } else {
+    } else if (own.ns_per_op - winner.ns_per_op).abs() <= LEAST_NOISE * own.ns_per_op {
         format!("as fast in matching as {name}, Open MPI's own structure, within noise")
+    } else {
+        let noisier = if spread(own) > spread(winner) {
+            own
+        } else {
+            winner
+        };
+        format!(
+            "not told apart in matching from {name}, Open MPI's own structure, since half of the repetitions of {} \
+             are spread over {} ns",
+            noisier.structure,
+            decimal(2.0 * spread(noisier)),
+        )
     };
     format!(
         "{}: {compared} ({} ns -> {} ns per operation). ",

@@ -23,8 +23,8 @@ s for a trace is repeated once. A structure other than the default is recommende
 than noise and at least 2 ns per operation, and if both have four repetitions or more; so must `list`, \
 unless it takes more than twice as long. In json, `noise` is the share of `list`'s time up to which \
 differences from it are noise; it is null if there are too few repetitions or operations to tell, or if \
-pairings differ. `spread_ns_per_op`, the spread of a structure's `repetitions`, is null if there are fewer \
-than four.
+pairings differ. `spread_ns_per_op`, the spread of a structure's `repetitions` (half of what lies between their \
+quartiles), is null if there are fewer than four.
 
 Traces hold no times: compare `total` with the run's own time to see how much of the run is matching, at \
 the least: a replay finds its queues in the caches, which the program's computing empties, and a trace \

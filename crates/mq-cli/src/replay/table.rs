@@ -107,9 +107,9 @@ fn cells(row: &Row, list_ns_per_op: f64) -> Vec<String> {
     ]
 }
 
-/// The cost as a multiple of that of `list`; small ratios get one more digit.
+/// The cost as a multiple of that of `list`; small ratios get one more digit, and tiny ones are not rounded to nothing.
 pub(crate) fn ratio_text(ratio: f64) -> String {
-    if ratio < 0.1 {
+    if (0.001..0.1).contains(&ratio) {
         format!("{ratio:.3}")
     } else {
         decimal(ratio)

@@ -6,7 +6,8 @@ use core::fmt;
 ///
 /// Past a limit, [`Engine::arrive`](super::Engine::arrive) still matches posted receives, and hands
 /// any other message back as refused. A limit per source keeps room for other senders when one sender
-/// floods the engine.
+/// floods the engine. Who keeps a refused message, to hand it in again, keeps what the same source sends after it as
+/// well: the engine would queue a shorter one that fits, and MPI's messages of one source do not overtake each other.
 ///
 /// # Cost
 /// Without limits, at most one predicted branch per operation. Limits of the engine take two counters; limits

@@ -4,6 +4,7 @@ use super::ledger::{HighWaterCall, Ledger};
 use super::{Budget, HighWater, Used};
 use crate::envelope::Envelope;
 use crate::error::Error;
+use crate::memory::arc_bytes;
 use crate::shared::sync::Mutex;
 
 /// A ledger under a lock, whose holder takes no other lock, and the high-water call under a lock of its own.
@@ -77,7 +78,7 @@ impl<M> CommonBudget<M> {
 
     /// Bytes of the ledger, of its table of sources, and of what the caller's function has captured.
     pub(crate) fn heap_bytes(&self) -> usize {
-        size_of::<Ledger<M>>() + self.ledger.lock().heap_bytes() + self.call_bytes
+        arc_bytes::<Self>() + self.ledger.lock().heap_bytes() + self.call_bytes
     }
 
     /// A message has left.

@@ -81,7 +81,7 @@ impl<Q: MatchQueues> Default for Engine<Q> {
     }
 }
 
-/// Shows only the number of entries, so that payloads need not be `Debug`.
+/// Shows settings and how many entries there are, so that payloads need not be `Debug`.
 impl<Q: MatchQueues> fmt::Debug for Engine<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
@@ -133,7 +133,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// # Cost
     /// The place of a freed context is reused: an engine keeps what it took for the most contexts that it ever
     /// had at a time, some 200 bytes each with `indexed`, and every operation that visits all contexts visits
-    /// all of these places.
+    /// all of these places. If contexts do not come in the order of their numbers, there may be twice as many.
     ///
     /// # Errors
     /// [`Error::ContextExists`]; [`Error::NoRanks`] for a size of 0.
@@ -236,8 +236,8 @@ impl<Q: MatchQueues> Engine<Q> {
         }
     }
 
-    /// A free object: the one with the context's own number, if it is among those freed last. None if
-    /// the next one to be made has that number and not too many are free.
+    /// A free object: the one with the context's own number, if it is among those freed last, or the last of those.
+    /// None if there is none, or if the next one to be made has that number and not too many are free.
     fn free_object(&mut self, id: ContextId) -> Option<u32> {
         const LOOKED_AT: usize = 64;
         let recent = self.free_objects.iter().rev().take(LOOKED_AT);

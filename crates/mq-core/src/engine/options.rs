@@ -18,7 +18,7 @@ pub struct EngineOptions<M> {
 }
 
 impl<M> EngineOptions<M> {
-    /// The default structure, the papers' parameters, no limits.
+    /// The default structure, every parameter at its default, no limits.
     pub fn new() -> Self {
         Self {
             kind: Kind::default(),

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::engine::{CommonBudget, Terms};
 use crate::envelope::ContextId;
 use crate::error::Error;
-use crate::memory::{Footprint, Memory};
+use crate::memory::{Footprint, Memory, arc_bytes};
 use crate::queues::{EntryOf, MatchQueues, Removed, RemovedOf};
 
 /// One context, for all of its lives: it is freed and created again in place, so that readers of the
@@ -192,11 +192,7 @@ impl<Q: MatchQueues> Context<Q> {
     ///
     /// # Errors
     /// [`Error::ContextExists`], or an error in the terms.
-    pub(super) fn begin(
-        &self,
-        terms: impl FnOnce() -> Result<Terms, Error>,
-        config: Config,
-    ) -> Result<u64, Error> {
+    pub(super) fn begin(&self, terms: Result<Terms, Error>, config: Config) -> Result<u64, Error> {
         let divide_at_once = self.sharding.divide == Divide::AtOnce;
         if divide_at_once {
             self.make_shards();
@@ -206,7 +202,7 @@ impl<Q: MatchQueues> Context<Q> {
         if whole.standing.mode != Mode::Absent {
             return Err(Error::ContextExists(self.id));
         }
-        let terms = terms()?;
+        let terms = terms?;
         let life = whole.standing.life + 1;
         whole.queues = Q::with_config(&config);
         whole.pressure = Pressure::default();
@@ -412,7 +408,7 @@ impl<Q: MatchQueues + Footprint> Context<Q> {
         let all = self.lock_all();
         let own = Memory {
             entries: 0,
-            index: size_of::<Self>() + all.shards.len() * size_of::<CachePadded<Lock<Q>>>(),
+            index: arc_bytes::<Self>() + all.shards.len() * size_of::<CachePadded<Lock<Q>>>(),
         };
         let shards = all.shards.iter().map(|shard| shard.queues.memory());
         shards.fold(own + all.whole.queues.memory(), |a, b| a + b)

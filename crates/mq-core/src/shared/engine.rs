@@ -137,11 +137,11 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         counts.fold(registry.retired, u64::max)
     }
 
-    /// Creates a context, and returns a handle that saves looking it up.
+    /// Creates a context, and returns its [`SharedContext`], which saves looking it up.
     ///
     /// # Cost
     /// Contexts are created one at a time. A context below 4,096 stays in memory, empty, after it is freed,
-    /// for reuse: about 512 bytes, and its shards if it had any.
+    /// for reuse: some 700 bytes, and its shards if it had any.
     ///
     /// # Errors
     /// [`Error::ContextExists`]; [`Error::NoRanks`] for a size of 0.
@@ -169,7 +169,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
                 None => self.tuning.clone(),
             },
         };
-        let life = context.begin(|| terms, config)?;
+        let life = context.begin(terms, config)?;
         if !known {
             self.directory.insert(id, Arc::clone(&context));
         }
@@ -204,10 +204,10 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         Ok(())
     }
 
-    /// The handle of a context; `None` if it is unknown.
+    /// The [`SharedContext`] of a context; `None` if it is unknown.
     ///
     /// # Cost
-    /// Takes the lock of the undivided queues: keep the handle, and do not ask for it in every operation.
+    /// Takes the lock of the undivided queues: keep what it returns, and do not ask for it in every operation.
     pub fn context(&self, context: impl Into<ContextId>) -> Option<SharedContext<Q>> {
         let found = self.directory.get(context.into())?;
         let life = found.whole().standing.life_now()?;

@@ -223,7 +223,7 @@ mod tests {
     fn what_was_there_before_concerns_its_own_shard_alone() {
         let id = ContextId(0);
         let context: Context<Queues> = Context::new(id, Sharding::new().shards(4), None);
-        let terms = || Terms::new(id, &ContextOptions::new());
+        let terms = Terms::new(id, &ContextOptions::new());
         context.begin(terms, Config::default()).unwrap();
         // A receive that waits for a long time, and a message that nobody wants.
         context
@@ -287,7 +287,7 @@ mod tests {
     fn divided_behind(messages: &[(u32, i32)]) -> Context<Queues> {
         let id = ContextId(0);
         let context: Context<Queues> = Context::new(id, Sharding::new().shards(4), None);
-        let terms = || Terms::new(id, &ContextOptions::new());
+        let terms = Terms::new(id, &ContextOptions::new());
         context.begin(terms, Config::default()).unwrap();
         for &(rank, tag) in messages {
             arrive(&context, rank, tag);

@@ -357,7 +357,7 @@ mod tests {
             let budget = CommonBudget::new(budget, None).map(Arc::new);
             let context: Context<Indexed<MpiPattern, u32, u32>> =
                 Context::new(id, Sharding::new(), budget);
-            let terms = || Terms::new(id, &ContextOptions::new());
+            let terms = Terms::new(id, &ContextOptions::new());
             context.begin(terms, Config::default()).unwrap();
             let any = MpiPattern::new(0, Source::Any, 7);
             let _ = context.post(None, any, 0).unwrap();

@@ -58,7 +58,7 @@ pub(crate) struct Entry<K, T> {
 }
 
 impl<K, T> Entry<K, T> {
-    /// A free slot, with a key that is never looked at.
+    /// A free slot. Searches may compare its key, and then see that there is no payload.
     const fn free(key: K, next: u32) -> Self {
         Self {
             key,

@@ -34,7 +34,7 @@ const MOVED: u32 = 1 << 31;
 ///
 /// While it is *tabled*, tables find its entries in place, and the first entry is not known. While it is
 /// *away*, the entries are stored and linked by other means, the slab's free slots and its length
-/// count, and the window only remembers which slots have never been used.
+/// count, and the window only remembers which slots it did not use at the end.
 ///
 /// | | `head` | `tail` | `holes` |
 /// | --- | --- | --- | --- |

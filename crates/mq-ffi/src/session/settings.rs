@@ -51,6 +51,8 @@ impl Settings {
                 && let Err(allowed) = take(&value)
             {
                 let value = value.to_string_lossy();
+                // It goes to a terminal, and may come from anybody.
+                let value = value.escape_debug();
                 complaints.push(format!("{name}={value} is ignored; {allowed}"));
             }
         };

@@ -146,6 +146,25 @@ fn what_open_mpi_has_is_compared_first() {
         assert!(then.contains(&times), "{then}");
         assert!(then.contains(" in matching than list on t ("), "{then}");
     }
+    let mut costs = Costs::measured(&[
+        (Kind::List, 1000.0),
+        (Kind::Indexed, 2.7),
+        (Kind::Array, 11.0),
+    ]);
+    let array = costs
+        .structures
+        .iter_mut()
+        .find(|cost| cost.structure == "array");
+    array.expect("it was timed").spread_ns_per_op = Some(9.0);
+    let evidence = Evidence::searched(400.0);
+    let text = Verdict::on(&costs, &evidence, "t", Some(Kind::Array), WANTED).verdict;
+    assert!(
+        text.starts_with(
+            "indexed: not told apart in matching from array, Open MPI's own structure, since half of the repetitions \
+             of array are spread over 18.0 ns (11.0 ns -> 2.70 ns per operation). "
+        ),
+        "{text}"
+    );
     let text = own(400.0, 100.0);
     assert!(text.starts_with("array is Open MPI's own structure: nothing needs to change. "));
 }

@@ -23,7 +23,7 @@ impl Window {
         leaving
     }
 
-    /// Frees some of the slots that were never used, in a window that is away; false if there are
+    /// Frees some of the slots that the window did not use at the end, in a window that is away; false if there are
     /// none.
     pub(crate) fn free_unused<K, T>(&mut self, slab: &mut Slab<K, T>) -> bool {
         let some = self.holes.min(RUN as u32);

@@ -55,7 +55,6 @@ impl Window {
         }
         let span = self.tail - self.head;
         let end = self.head + span.min(limit);
-        // None if there is no limit: the other search handles that.
         let entries = slab.near.get(self.head as usize + 1..end as usize)?;
         for (slot, entry) in (self.head + 1..).zip(entries) {
             if wanted(&entry.key) {

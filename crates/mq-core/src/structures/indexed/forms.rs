@@ -81,8 +81,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             .unwrap_or(leaving)
     }
 
-    /// Queues a receive in the short form when there is no room for it: only here the length of the
-    /// queues is checked. Returns its slot.
+    /// Queues a receive in the short form when there is no room for it: only here, and in the twin for messages, the
+    /// length of the queues is checked. Returns its slot.
     #[cold]
     #[inline(never)]
     pub(super) fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {

@@ -23,8 +23,8 @@
 //! left, the short form returns.
 //!
 //! Search: at most the limit, or one probe per class of wildcards in use and, in a tabled queue, eight
-//! newcomers. The first search of a tabled queue links up to 4,096 entries. Becoming deep moves at most
-//! 2,048 entries in one operation, or 819 and a look at the others. Becoming short with a few entries
+//! newcomers. The first search of a tabled queue links up to 4,096 entries. Becoming deep indexes at most
+//! 2,048 entries in one operation, or a fifth of them and a look at the others. Becoming short with a few entries
 //! left looks at up to 4,096 slots of each queue, for which a quarter as many removals have paid. The table and
 //! the storage grow and shrink piece by piece. An entry that leaves from the middle of the short form
 //! leaves a hole; a search that passes more than four holes closes them. When the slots after a short
@@ -74,10 +74,13 @@ mod tabled;
 mod tables;
 mod view;
 
+use core::fmt;
+
 use self::index::Index;
 use crate::arrangement::Slabs;
 use crate::memory::{Footprint, Memory};
 use crate::pattern::{BitsOf, Pattern};
+use crate::queues::MatchQueues;
 use crate::slab::{NEAR, Window};
 
 /// How many masks at a time have a class, in either form, or a view of the messages. Receives with
@@ -94,7 +97,6 @@ fn short_limit(wanted: u32) -> u16 {
 ///
 /// For one context, as [`Engine`](crate::Engine) uses it. Using it directly for several contexts is
 /// correct too, but contexts are not hashed: entries that differ only in the context share a bucket.
-#[derive(Debug)]
 pub struct Indexed<P: Pattern, R, M> {
     slabs: Slabs<P, R, M>,
     /// Both queues in order, each with or without tables; away while deep.
@@ -114,6 +116,17 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// Whether the queues are in the deep form now.
     pub const fn is_deep(&self) -> bool {
         self.posted.is_away()
+    }
+}
+
+/// Shows lengths and form, neither entries nor the secret of the hash.
+impl<P: Pattern, R, M> fmt::Debug for Indexed<P, R, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Indexed")
+            .field("posted", &self.posted_len())
+            .field("unexpected", &self.unexpected_len())
+            .field("is_deep", &self.is_deep())
+            .finish_non_exhaustive()
     }
 }
 

@@ -10,9 +10,7 @@ use crate::envelope::Envelope;
 use crate::handle::{Handle, MessageHandle};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
-use crate::queues::{
-    Arrive, Entry, FoundOf, MatchQueues, Post, Removed, Scope, SeenOf, ShownOf, TakenOf,
-};
+use crate::queues::{Arrive, Entry, FoundOf, MatchQueues, Post, Removed, Scope, ShownOf, TakenOf};
 use crate::slab::{LAST_ASKED, NIL, Window};
 
 impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
@@ -148,11 +146,6 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
                 is_slot(slot).then(|| self.slabs.posted.remove(slot))
             }
         }
-    }
-
-    fn probe_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<SeenOf<'_, Self>> {
-        let (_, envelope, message) = self.find_metered(pattern, meter)?;
-        Some((envelope, message))
     }
 
     fn find_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<FoundOf<'_, Self>> {

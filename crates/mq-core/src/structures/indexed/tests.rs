@@ -432,7 +432,13 @@ fn a_low_limit_of_short_queues_does_not_make_searches_long() {
 }
 
 #[test]
-fn short_queues_show_how_long_they_are() {
-    let text = format!("{:?}", unexpected(3));
-    assert!(text.contains("len: 3"), "{text}");
+fn queues_show_how_long_they_are_and_neither_entries_nor_the_secret() {
+    for length in [3, 40, 10_000] {
+        let text = format!("{:?}", unexpected(length));
+        let expected = format!(
+            "Indexed {{ posted: 0, unexpected: {length}, is_deep: {}, .. }}",
+            length > 4096
+        );
+        assert_eq!(text, expected);
+    }
 }

@@ -111,7 +111,7 @@ impl Chains {
         }
         self.heads.reach(self.buckets, buckets);
         self.buckets = buckets;
-        self.mask = self.buckets.next_power_of_two() - 1;
+        self.mask = mask_of(self.buckets);
         self.served = served_by(self.buckets);
         self.sparse = SPARSE;
     }
@@ -133,10 +133,10 @@ impl Chains {
     fn split<N: Nodes>(&mut self, nodes: &mut N, wanted: u32) {
         let added = self.buckets;
         if added > self.mask {
-            self.mask = 2 * self.mask + 1;
+            self.mask = self.mask << 1 | 1;
         }
         let bit = self.mask / 2 + 1;
-        let run = (wanted - added).min(self.mask + 1 - added).min(BATCH);
+        let run = (wanted - added).min(self.mask - added + 1).min(BATCH);
         self.buckets = added + run;
         // The entries are scattered. Here no load has to wait for the previous one.
         let mut hashes = [0; BATCH as usize];
@@ -250,11 +250,19 @@ impl Chains {
             self.buckets = wanted.max(before);
             self.heads.reach(before, self.buckets);
             self.heads.truncate(self.buckets);
-            self.mask = self.buckets.next_power_of_two() - 1;
+            self.mask = mask_of(self.buckets);
             self.served = served_by(self.buckets);
             self.sparse = SPARSE_AT_FIRST;
             self.lingering = 0;
         }
+    }
+}
+
+/// The bits of a hash that number so many buckets, or fewer.
+const fn mask_of(buckets: u32) -> u32 {
+    match buckets.checked_next_power_of_two() {
+        Some(power) => power - 1,
+        None => u32::MAX,
     }
 }
 
@@ -269,6 +277,7 @@ mod tests {
             let buckets = buckets_for(keys);
             assert!(served_by(buckets) >= keys, "{buckets} for {keys}");
             assert!(u64::from(buckets) <= u64::from(keys) * 2, "for {keys}");
+            assert!(mask_of(buckets) >= buckets - 1, "for {keys}");
         }
         for buckets in FEWEST..4 * NEAR_BUCKETS {
             assert!(

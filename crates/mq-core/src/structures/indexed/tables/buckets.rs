@@ -1,5 +1,7 @@
 //! Buckets, each with a chain of the entries whose keys fall into it, earliest first.
 
+use core::fmt;
+
 use super::super::hash::Seed;
 use crate::envelope::MatchBits;
 use crate::hash::mix;
@@ -149,10 +151,16 @@ impl<K, T> Links for [Entry<K, T>] {
 /// (Dietzfelbinger et al. 1997), and consecutive keys, which programs mostly have, end up far from each
 /// other. What keys have in common may still suit a factor badly; a table that notices takes
 /// [another](Buckets::is_worn_out). The factor is secret, so nobody can choose tags that collide.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Hash {
     factor: u64,
     shift: u32,
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hash(..)")
+    }
 }
 
 impl Hash {
