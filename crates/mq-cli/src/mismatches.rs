@@ -9,7 +9,7 @@ pub(crate) fn sentences(trace: &str, reports: &[(Choice, Report)]) -> Vec<String
     of_all(trace, reports, " (every structure)")
 }
 
-/// The same of structures that nobody has chosen, which need no mention if they agree.
+/// The same for structures that the user did not choose: that all of them agree is not mentioned.
 pub(crate) fn of_judges(trace: &str, reports: &[(Choice, Report)]) -> Vec<String> {
     of_all(trace, reports, "")
 }

@@ -15,8 +15,8 @@ pub(crate) const FEWEST: usize = 4;
 
 /// The times of one trace.
 pub(crate) struct Timings {
-    /// The loop without a structure, the shortest of its repetitions: what makes others longer is noise of
-    /// the machine, of which the structures had their own share.
+    /// The loop without a structure, its shortest repetition: what makes others longer is noise, which the structures'
+    /// times have too.
     pub(crate) floor: Duration,
     /// The structures, in the order asked for.
     pub(crate) structures: Vec<(Choice, Timing)>,

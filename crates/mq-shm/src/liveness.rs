@@ -182,8 +182,8 @@ pub(crate) fn has_ended(place: &Place) -> bool {
     matches!(State::of(place), State::Left | State::Died)
 }
 
-/// Records, on behalf of its launcher, that a process has died, unless it has left, or is alive and different
-/// from the one that the launcher has waited for.
+/// For a launcher: marks a process as dead, unless it has left, or lives (then it is another than the launcher has
+/// waited for).
 pub(crate) fn ended(place: &Place) {
     let mut watch = Watch::new(1);
     loop {

@@ -8,7 +8,7 @@ use clap::Args;
 use super::{Format, svg_file};
 use crate::binding::CoreList;
 
-/// The longest message: more is a typing error, and memory might not suffice.
+/// The longest message: more is taken for a typing error, and memory might not suffice.
 const LONGEST: usize = 1 << 30;
 /// The most elements of a border.
 const WIDEST: usize = 10_000_000;
@@ -152,8 +152,8 @@ pub(crate) struct BandwidthOptions {
         default_value = "window,pingpong,rewritten"
     )]
     pub(crate) by: Vec<By>,
-    /// Messages in a window, between two acknowledgements, 1 to 65,536; in an exchange at most so many each way,
-    /// as many as fit into 4 MiB, but two or more [default: 64]
+    /// Messages between two acknowledgements, 1 to 65,536; in an exchange the most each way, and no more than fit into
+    /// 4 MiB, but at least two [default: 64]
     #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=65_536))]
     window: Option<u32>,

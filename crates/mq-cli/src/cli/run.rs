@@ -22,9 +22,8 @@ line without a newline gets one. Output of a single process without a label is p
 output cannot be written, as on a full disk, this is said, the ranks go on, and what they print is lost.
 
 SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGTSTP and SIGCONT are passed on. A rank that \
-dies of one of them has done as it was told: the others, which were told the same, are left to end in their \
-own time, for instance to write a checkpoint first; if that takes longer than --grace, it is said that they \
-are waited for. Any other failure ends them. A third \
+dies of one of them has not failed: the others, which got it too, may take their time, for instance to write \
+a checkpoint, and after --grace it is said that they are waited for. Any other failure ends them. A third \
 consecutive SIGINT or SIGTERM, each 1 to 5 s after the last, kills what is still running; one that is \
 repeated within a second does not count, since `timeout` sends it twice. Each process has its own process \
 group: what it starts there gets the signals too. When all ranks have ended, everything that they started \

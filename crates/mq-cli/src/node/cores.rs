@@ -52,11 +52,11 @@ impl Places {
     pub(super) fn bind(&self, world: &World, processes: u32) -> Result<Cores, CommError> {
         let cores = self.usable.as_ref().map(|usable| usable.deal(processes));
         let own = cores.and_then(|cores| cores.get(world.rank() as usize).copied());
+        // If the system does not allow a binding that nobody requested, the scheduler decides.
         if let Some(core) = own
             && let Err(error) = binding::bind(core)
             && self.wanted
         {
-            // If the system does not allow a binding that nobody requested, the scheduler decides.
             return Err(CommError::Start {
                 cause: StartCause::Other,
                 message: format!("--cores: {error}"),

@@ -57,7 +57,7 @@ fn evenly(least: f64, most: f64) -> Vec<f64> {
     (first..=last).map(|at| at as f64 * step).collect()
 }
 
-/// A number with three significant digits and no trailing zeros.
+/// A number: below 100 with three significant digits and no trailing zeros, otherwise whole, with separators.
 pub(crate) fn label(number: f64) -> String {
     if number <= 0.0 {
         return "0".into();

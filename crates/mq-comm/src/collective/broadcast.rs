@@ -45,7 +45,7 @@ impl<T: Transport> Communicator<T> {
         if root >= size {
             return Err(Error::Rank { rank: root, size });
         }
-        // As if the root were rank 0: a rank's parent is the rank without its lowest digit that is 1.
+        // As if the root were rank 0: a rank's parent is its number with the lowest set bit cleared.
         let place = (self.rank() + size - root) % size;
         let rank_at = |place: u32| (place + root) % size;
         let lowest = if place == 0 {
@@ -162,8 +162,8 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
-    /// A part has come that does not have the right length. Parts that the parent had announced are lost with
-    /// it if it dies; a later short one that had come whole is then found in their place.
+    /// A part does not have the right length. If the parent has died, parts that it had announced are lost, and a
+    /// later short one, which had come whole, is found in their place.
     #[cold]
     fn other_length(&self, parent: u32) -> Missing {
         let context = of_collectives(self.inner.number);

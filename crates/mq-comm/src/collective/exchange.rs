@@ -16,8 +16,8 @@ pub(crate) enum Answered {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Tells rank 0 some words, and returns what it `decide`s for this rank when it has heard all: its
-    /// answers are sent as `words` writes them.
+    /// Sends `mine` to rank 0, which calls `decide` with the words of all ranks, and sends each rank its answer, as
+    /// `words` writes it; returns this rank's.
     ///
     /// # Errors
     /// If rank 0 cannot decide, since a rank has ended or for its own reasons, the same at all ranks; if rank

@@ -98,7 +98,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Whether a number is among those offered as free, of numbers from `first` on.
+    /// Whether a number is offered as free, where the lowest bit stands for `first`.
     pub(crate) fn has(self, first: u32, number: u32) -> bool {
         let at = number.checked_sub(first).filter(|&at| at < OFFERED);
         at.is_some_and(|at| self.free >> at & 1 == 1)
@@ -365,7 +365,7 @@ impl<T: Transport> Core<T> {
         self.end_removed(removed, Outcome::Cancelled)
     }
 
-    /// The receives of a context that wait in front end like this.
+    /// Completes the receives of a context that wait in front.
     fn end_in_front(&mut self, context: u32, outcome: Outcome) {
         while let Some(taken) = self.state.front.remove_of_context(context) {
             self.state.requests.complete(taken.receive, outcome);
@@ -375,7 +375,7 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Of what has been taken out of the engine, receives end like this, and messages are discarded.
+    /// Of what has been taken out of the engine, completes the receives, and discards the messages.
     fn end_removed(
         &mut self,
         removed: Vec<Removed<MpiPattern, u32, u32>>,

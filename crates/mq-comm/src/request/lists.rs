@@ -191,8 +191,8 @@ impl Requests {
         self.sets.all[set as usize].pending
     }
 
-    /// Somebody waits for all requests of a set, and will get them reported [together](Self::tell_all): those
-    /// that complete well from now on are over immediately if they have no handle.
+    /// Somebody waits for all requests of a set, and will get them reported [together](Self::tell_all): from now on,
+    /// those that succeed and have no handle are released at once.
     pub(crate) fn await_all(&mut self, set: u32) {
         self.awaited = set;
     }

@@ -117,7 +117,7 @@ fn a_removal_in_a_full_slab_leaves_a_slot_to_the_next_entry() {
     assert!(slab.is_full());
     let bytes = slab.bytes();
     for round in 0..3000 {
-        // Some of each chunk, those of one after the other.
+        // One of any chunk.
         let i = round * 7919 % slots.len();
         slab.remove(slots.swap_remove(i));
         assert!(!slab.is_full());
@@ -143,8 +143,8 @@ fn a_removal_in_a_full_slab_leaves_a_slot_to_the_next_entry() {
 
 #[test]
 fn what_comes_and_goes_after_a_burst_makes_and_frees_nothing() {
-    // Of a burst the first stay, so many that the near slots that are looked at first are all taken;
-    // the others leave in order, so that the last to leave are far.
+    // The first of a burst stay, enough to fill the near slots that are tried first; the others leave in order, so that
+    // far slots empty last.
     for staying in [500, 512, 600, 1000, 1041] {
         let mut slab = Slab::new(0);
         let slots: Vec<u32> = (0..6000).map(|i| slab.insert(i, i, 0)).collect();
@@ -191,8 +191,8 @@ fn a_burst_that_grows_once_more_while_it_drains_is_given_back() {
 
 #[test]
 fn what_stays_after_a_burst_is_found_again_by_the_next() {
-    // Of three bursts some entries stay, of the first few in its last chunks. They leave while the
-    // next burst fills the slots around them.
+    // Of each burst some entries stay: anywhere after even ones, mostly in the last slots after odd ones. They leave
+    // while the next burst fills the slots around them.
     let mut slab = Slab::new(0);
     let mut model = std::collections::BTreeMap::new();
     let mut state = 7_u32;

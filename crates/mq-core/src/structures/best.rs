@@ -35,7 +35,7 @@ impl Best {
         beside: 0,
     };
 
-    /// Entries compared that another arrangement of the lists could have spared.
+    /// Entries compared outside the list beside the others: those that a better arrangement could avoid.
     #[inline]
     pub(crate) const fn visited_in_lists(&self) -> u32 {
         self.visited - self.beside
@@ -115,8 +115,8 @@ impl ListSearch for Best {
     }
 }
 
-/// The same with one list beside the others, such as that of receives from any source, which is walked
-/// together with them.
+/// A [`Best`] with one list beside the others, such as that of receives from any source, which is walked in step with
+/// them.
 #[derive(Debug)]
 pub(crate) struct Beside {
     best: Best,
@@ -133,7 +133,7 @@ impl Beside {
         }
     }
 
-    /// Searches one more list that is not one of the others either.
+    /// Searches one more list whose entries count as those beside.
     pub(crate) fn search_also<K: Copy, T>(
         &mut self,
         list: Fifo,
@@ -251,7 +251,7 @@ mod tests {
             let counts = (best.visited, best.visited_in_lists());
             (best.slot.map(|slot| *slab.key(slot)), counts)
         };
-        // As many as one list would take, but for those of a list that were not known to be newer.
+        // As many as one merged list would take, and those that were not yet known to be newer.
         let found: Vec<_> = ['a', 'b', 'c', 'd', 'e', 'f', 'x'].map(search).into();
         let keys: Vec<_> = found.iter().map(|&(key, _)| key).collect();
         assert_eq!(

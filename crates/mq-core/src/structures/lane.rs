@@ -1,4 +1,4 @@
-//! Lanes: a short posted queue and a short unexpected queue of the same senders.
+//! Lanes: the posted and the unexpected list of senders that share them.
 
 use crate::fifo::Fifo;
 

@@ -15,6 +15,7 @@ pub(super) struct Rings {
 /// What a ring's owner knows about it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct State {
+    /// Whether its memory is there.
     pub(super) committed: bool,
     /// The process at the other end, until all that was promised has gone through.
     pub(super) with: Option<Process>,
@@ -31,7 +32,7 @@ pub(super) struct State {
 }
 
 impl Rings {
-    /// Whether a transfer is in progress whose steps are not announced.
+    /// Whether something promised is on its way through any ring: then the process only naps.
     pub(super) fn busy(&self) -> bool {
         self.rings.iter().any(|ring| ring.with.is_some())
     }
@@ -61,8 +62,8 @@ impl Rings {
         })
     }
 
-    /// The other end of some transfers has died, or left. What it had put into rings lent to it can
-    /// be read until it is `buried`.
+    /// Frees the rings to a process that has died, or left. What it had put into rings lent to it can be read until it
+    /// is `buried`.
     pub(super) fn abandon<M: Memory>(
         &mut self,
         memory: &M,

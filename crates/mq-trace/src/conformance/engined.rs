@@ -1,4 +1,4 @@
-//! An engine as a taker of steps.
+//! Runs the suite's steps on an engine.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use super::subject::{
 };
 use super::{CONTEXTS, Setup};
 
-/// The weight of message `n` in the byte budget.
+/// The weight of a message in the byte budget.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the engine's signature")]
 pub(super) fn weigh(message: &u32) -> u64 {
     u64::from(*message % 7)

@@ -86,8 +86,8 @@ impl Stream {
         late.iter().for_each(|&key| self.arrive(key));
     }
 
-    /// Exchanges one after the other, in random order: of each, the share `ahead` of the messages
-    /// arrives among those of the exchange before.
+    /// Exchanges one after the other, each posted in order; messages arrive shuffled, and of each exchange the share
+    /// `ahead` already during the one before.
     pub(super) fn overlapping(
         &mut self,
         exchanges: u32,
@@ -125,7 +125,6 @@ impl Stream {
         placed.into_iter().map(|(_, number)| number).collect()
     }
 
-    /// All of it, as lines.
     pub(super) fn into_lines(self) -> Vec<Line> {
         self.lines
     }

@@ -89,8 +89,8 @@ impl<B: MatchBits> Index<B> {
         Taken::Found(first)
     }
 
-    /// The slot reserved for a fully specified receive, linked and yet to be filled; [`NIL`], and
-    /// nothing has changed, where more is in its bucket than one receive with another key.
+    /// The slot reserved for a fully specified receive, linked and yet to be filled; [`NIL`], and nothing has changed,
+    /// unless its bucket is near and has at most one receive, with another key, and a near slot is free.
     #[inline(always)]
     pub(in super::super) fn queue_receive_quick<P, R, M>(
         &mut self,
@@ -118,8 +118,8 @@ impl<B: MatchBits> Index<B> {
         slot
     }
 
-    /// The slot reserved for a message, linked and yet to be filled; [`NIL`], and nothing has changed,
-    /// where more is in its bucket than one message with another key.
+    /// The slot reserved for a message, linked and yet to be filled; [`NIL`], and nothing has changed, unless its bucket
+    /// is near and has at most one message, with another key, and a near slot is free.
     #[inline(always)]
     pub(in super::super) fn queue_message_quick<P, R, M>(
         &mut self,
