@@ -81,7 +81,7 @@ impl<T: Transport> Core<T> {
                 }
                 Ok(Sent::Upto(0)) => return self.send_later(to, bits, word, bytes),
                 Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, bytes, done),
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(self.state.refused(error)),
             }
         }
         self.send_rest(to, bits, word, bytes, 0)
@@ -104,10 +104,11 @@ impl<T: Transport> Core<T> {
                 // An answer that could not be sent waits there, and what comes after it too.
                 return self.send_rest(to, bits, word, bytes, 0);
             }
-            match self.transport.try_send(to, [bits, word.0], bytes, 0)? {
-                Sent::Whole => break,
-                Sent::Upto(0) => {}
-                Sent::Upto(done) => return self.send_rest(to, bits, word, bytes, done),
+            match self.transport.try_send(to, [bits, word.0], bytes, 0) {
+                Ok(Sent::Whole) => break,
+                Ok(Sent::Upto(0)) => {}
+                Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, bytes, done),
+                Err(error) => return Err(self.state.refused(error)),
             }
         }
         self.state.profile.eager += 1;
@@ -149,7 +150,7 @@ impl<T: Transport> Core<T> {
             Ok(Sent::Upto(0)) => return Ok(None),
             Ok(Sent::Upto(done)) => self.send_rest(to, bits, word, bytes, done),
             // What another has sent is received all the same.
-            Err(gone @ ShmError::Gone { .. }) => Err(gone.into()),
+            Err(gone @ ShmError::Gone { .. }) => Err(self.state.refused(gone)),
             Err(error) => return Err(error.into()),
         };
         let status = self.receive(pattern, word, from, into)?;

@@ -109,6 +109,9 @@ impl<T: Transport> Core<T> {
         }
         let mut moved = heard || left < BATCH;
         moved |= self.go_on_with_own()?;
+        if self.state.untold > 0 {
+            moved = self.tell_of_deaths(moved);
+        }
         if moved {
             self.idle.reset();
         }

@@ -6,7 +6,8 @@
 //! can be used by others before `scope` returns, unless the operation's handle gives it back, which it does
 //! when the request is over and its buffer is out of the pool. `scope` itself holds the guard `Ending`, out
 //! of the closure's reach: the guard cannot be forgotten, is dropped also when the closure panics, and leaves
-//! no buffer of this scope's requests in the pool. Handles can be forgotten; they own nothing. So whatever
+//! no buffer of this scope's requests in the pool. Handles can be forgotten: they own no memory that the
+//! operation uses (a forgotten one keeps its communicator, so its process does not leave the world). So whatever
 //! the closure does, the library cannot reach the memory after `scope`. The exception is a child that has a
 //! copy of the process: it withdraws nothing, and whoever forks promises that the child only drops its copy,
 //! or ends.

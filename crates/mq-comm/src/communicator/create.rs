@@ -127,7 +127,8 @@ impl<T: Transport> Communicator<T> {
     /// them. In that case, a rank that got one may wait on it forever for those that did not, and what it
     /// sends to them is lost; a program that is to survive this first finds out, by [`agree`](Self::agree) on
     /// this communicator, whether all got theirs. [`Error::Disagreement`] if others split;
-    /// [`Error::Elsewhere`] if rank 0 could not go on; otherwise as [`send`](Self::send). If others call
+    /// [`Error::Elsewhere`] if rank 0 could not go on; otherwise as [`send`](Self::send), and then the others may wait
+    /// until this rank has ended. If others call
     /// something else, all may wait forever, as with any mixture of collective calls.
     ///
     /// # Cost

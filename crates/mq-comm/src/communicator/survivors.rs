@@ -77,7 +77,12 @@ impl<T: Transport> Communicator<T> {
     /// ```
     pub fn acknowledge_deaths(&self) -> Vec<u32> {
         let mut core = self.inner.core();
-        core.state.contexts.acknowledge(self.inner.number);
+        let not_gone = |process: &Process| {
+            core.state.has_died(*process) && core.state.peers[process.index()].gone.is_none()
+        };
+        let group = self.inner.group.iter().copied();
+        let not_gone = group.filter(not_gone).collect();
+        core.state.contexts.acknowledge(self.inner.number, not_gone);
         let died = |process: &Process| core.state.has_died(*process);
         let ranks = (0..).zip(&*self.inner.group);
         ranks
@@ -85,7 +90,8 @@ impl<T: Transport> Communicator<T> {
             .collect()
     }
 
-    /// The ranks that have ended, as far as this process has been told, and how. Unlike
+    /// The ranks that have ended, as far as this process has been told, and how. It is told of all that it has
+    /// exchanged messages with, and of all while a receive or probe from any source waits. Unlike
     /// [`acknowledge_deaths`](Self::acknowledge_deaths), this includes ranks that have left. Their messages
     /// may have come before, and wait to be received. (A receive from any source fails because of a rank that
     /// has left only when nobody else is there.)

@@ -85,6 +85,8 @@ pub(super) struct Open {
     over_at: Vec<Process>,
     /// A member that has died, if the user has not acknowledged that.
     pub(super) unacknowledged: Option<Process>,
+    /// Members whose death the user has acknowledged before all that they had sent was taken in.
+    acknowledged: Vec<Process>,
     revoked: bool,
 }
 
@@ -214,7 +216,10 @@ impl Contexts {
                 !awaited.is_empty()
             }
             Life::Open(open) => {
-                if how == Gone::Died && open.members.contains(&process) {
+                let is_news = how == Gone::Died
+                    && open.members.contains(&process)
+                    && !open.acknowledged.contains(&process);
+                if is_news {
                     open.unacknowledged.get_or_insert(process);
                 }
                 true
@@ -223,10 +228,11 @@ impl Contexts {
         });
     }
 
-    /// The user acknowledges the members that have died.
-    pub(crate) fn acknowledge(&mut self, number: u32) {
+    /// The user acknowledges the members that have died, among them some that are not [gone](Self::gone) yet.
+    pub(crate) fn acknowledge(&mut self, number: u32, not_gone: Vec<Process>) {
         if let Some(Life::Open(open)) = self.lives.get_mut(&number) {
             open.unacknowledged = None;
+            open.acknowledged = not_gone;
         }
     }
 }
@@ -285,6 +291,7 @@ impl State {
             members,
             over_at,
             unacknowledged,
+            acknowledged: Vec::new(),
             revoked,
         };
         self.contexts.lives.insert(number, Life::Open(open));

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
+use super::receive::ROUNDS;
 use super::{Core, State, Target};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{Kind, Payload};
 use crate::messages::{Body, Keeper};
-use crate::request::{ANYONE, Outcome, Stage};
+use crate::request::{ANYONE, Outcome, Slot, Stage};
 use crate::say::say;
 use crate::statistics;
 use crate::steps::{Step, step};
@@ -68,6 +69,9 @@ impl<T: Transport> Core<T> {
         }
         self.lose_announced(process, how);
         self.fail_requests(process, how);
+        if how == Gone::Died {
+            self.state.untold = ROUNDS;
+        }
         // What of its messages was kept, and is lost, takes no memory any more.
         self.after_release();
         // A failure there is no reason to ignore the death.
@@ -117,13 +121,37 @@ impl<T: Transport> Core<T> {
         ends.is_some_and(|ends| !ends.is_empty())
     }
 
+    /// After a round in which something has `moved`, or nothing: tells receives from any source of deaths in their
+    /// communicators, unless something that has come may yet be for them. Returns whether the next round may find
+    /// something new.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell_of_deaths(&mut self, moved: bool) -> bool {
+        self.state.untold -= 1;
+        if moved && self.state.untold > 0 {
+            return true;
+        }
+        self.state.untold = 0;
+        let waits = |slot: &Slot| matches!(slot.stage, Stage::Posted | Stage::Hand);
+        let dead = |slot: &Slot| self.state.contexts.open(slot.context)?.unacknowledged;
+        let concerned: Vec<(u32, Process)> = (self.state.requests.all())
+            .filter(|(_, slot)| slot.peer == ANYONE && waits(slot))
+            .filter_map(|(index, slot)| Some((index, dead(slot)?)))
+            .collect();
+        for &(index, dead) in &concerned {
+            self.take_back(index);
+            let outcome = Outcome::Gone(dead, Gone::Died);
+            self.state.requests.complete(index, outcome);
+        }
+        moved || !concerned.is_empty()
+    }
+
+    /// Requests with a process that has ended cannot be completed any more.
     fn fail_requests(&mut self, process: Process, how: Gone) {
-        let concerned: Vec<u32> = self
-            .state
-            .requests
-            .all()
+        let is_under_way = |slot: &Slot| !matches!(slot.stage, Stage::Free | Stage::Done);
+        let concerned: Vec<u32> = (self.state.requests.all())
+            .filter(|(_, slot)| slot.peer == process && is_under_way(slot))
             .map(|(index, _)| index)
-            .filter(|&index| self.state.is_concerned(index, process, how))
             .collect();
         for index in concerned {
             let slot = self.state.requests.at(index);
@@ -296,6 +324,10 @@ impl<T: Transport> Core<T> {
         send: u64,
         dies: bool,
     ) -> Result<(), Error> {
+        if dies {
+            // Whoever finds the message is told so.
+            self.state.peers[from.index()].ends = Some(Gone::Died);
+        }
         let Some(message) = self.state.messages.announced(from, send) else {
             return Ok(());
         };
@@ -399,28 +431,6 @@ impl State {
             self.unexpected -= 1;
         }
         self.messages.release(message);
-    }
-
-    /// Whether a request cannot be completed now that a process has ended. Receives from any source are told
-    /// of a death in their communicator, as in ULFM; so are those begun later, until the user acknowledges it
-    /// (`nobody_left`).
-    fn is_concerned(&self, request: u32, process: Process, how: Gone) -> bool {
-        let slot = self.requests.at(request);
-        if matches!(slot.stage, Stage::Free | Stage::Done) {
-            return false;
-        }
-        if slot.peer == process {
-            return true;
-        }
-        if slot.peer != ANYONE {
-            return false;
-        }
-        let member = self
-            .contexts
-            .open(slot.context)
-            .is_some_and(|open| open.members.contains(&process));
-        // That all others have left is found out by whoever waits.
-        member && how == Gone::Died
     }
 }
 

@@ -56,7 +56,7 @@ use mq_core::structures::AnyQueues;
 use mq_core::{Engine, EngineOptions};
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
-use mq_shm::{Peeked, Process};
+use mq_shm::{Peeked, Process, ShmError};
 
 use crate::error::Error;
 use crate::header::Word;
@@ -151,8 +151,11 @@ pub(crate) struct State {
     /// Reasons why a blocking receive cannot go straight to the transport: processes that have ended, revoked
     /// communicators, and a user who has switched that off.
     pub(crate) obstacles: usize,
-    /// Processes that are known to have ended.
+    /// Processes that have ended, and from which all has been taken in.
     pub(crate) ended: usize,
+    /// Rounds in which messages may yet be taken in before receives from any source are told of a death; 0 if there is
+    /// nothing to tell.
+    pub(crate) untold: u32,
 }
 
 impl<T: Transport> Core<T> {
@@ -192,6 +195,7 @@ impl<T: Transport> Core<T> {
             attention: false,
             obstacles: usize::from(!options.bypass),
             ended: 0,
+            untold: 0,
         };
         state.create_contexts(0);
         Self {
@@ -237,9 +241,19 @@ impl State {
         wanted || bytes <= ALWAYS_EAGER && contexts::is_of_collectives(word.context())
     }
 
-    /// How a process has ended, if it is known to have.
+    /// How a process has ended, if it is known to have; something that it had sent may yet be taken in.
     pub(crate) fn how_ended(&self, process: Process) -> Option<Gone> {
-        self.peers[process.index()].gone
+        let peer = &self.peers[process.index()];
+        peer.gone.or(peer.ends)
+    }
+
+    /// The transport has refused a send; the program is told of it.
+    #[cold]
+    pub(crate) fn refused(&mut self, error: ShmError) -> Error {
+        if let ShmError::Gone { process, how } = error {
+            self.peers[process.index()].ends = Some(how);
+        }
+        error.into()
     }
 
     /// Whether a process is known to have died.

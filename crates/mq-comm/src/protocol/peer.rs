@@ -17,7 +17,10 @@ pub(crate) struct Peer {
     pub(super) flushed: u64,
     /// The message from it of which more parts are to come, and the bytes that have come.
     pub(super) assembly: Option<(Target, u64)>,
+    /// How it has ended, if it has and all that it had sent has been taken in.
     pub(crate) gone: Option<Gone>,
+    /// The same, before that: a send to it was refused, or it has said that it dies.
+    pub(crate) ends: Option<Gone>,
     /// Messages that were announced to it and that it has not answered yet.
     pub(super) announced: u32,
     /// What it wants to have unasked.

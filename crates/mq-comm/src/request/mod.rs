@@ -39,4 +39,4 @@ pub use handle::{Request, RequestId};
 pub(crate) use pool::{NONE, New, Requests};
 pub use scoped::ScopedRequest;
 pub use sets::RequestSet;
-pub(crate) use slot::{ANYONE, Name, NoRing, Outcome, Stage};
+pub(crate) use slot::{ANYONE, Name, NoRing, Outcome, Slot, Stage};

@@ -1,10 +1,11 @@
 //! Messages of the dead, to them, and past them.
 
 use std::sync::Barrier;
+use std::time::Duration;
 
-use mq_comm::{Error, Options, Process, Source, World};
+use mq_comm::{Error, Gone, Options, Process, Source, TagSelector, World};
 
-use super::common::{is_gone, watchdog};
+use super::common::{is_gone, watchdog, watchdog_for};
 use super::with_a_death;
 
 #[test]
@@ -237,4 +238,164 @@ fn a_death_that_is_found_with_a_message_loses_none() {
             });
         });
     }
+}
+
+/// Rank 2 sends rank 0 `count` messages of so many bytes with tag 7, and rank 1 dies. Rank 0 begins something before that,
+/// and receives them afterwards.
+fn sent_before_a_death<R>(
+    [count, bytes]: [usize; 2],
+    begin: impl FnOnce(&World) -> R,
+    receive: impl FnOnce(&World, R),
+) {
+    let mut seats = World::seats(3, &Options::default()).unwrap().into_iter();
+    let [first, dying, sending] = [(); 3].map(|()| seats.next().unwrap());
+    let [met, posted, sent, done] = [3, 3, 2, 2].map(Barrier::new);
+    std::thread::scope(|scope| {
+        let dying = scope.spawn(|| {
+            let world = dying.take().unwrap();
+            world.send(&[0_u8], 0, 1).unwrap();
+            met.wait();
+            posted.wait();
+            panic!("by intention");
+        });
+        scope.spawn(|| {
+            let world = sending.take().unwrap();
+            // There is a fastbox from now on.
+            for _ in 0..40 {
+                world.send(&[0_u8], 0, 1).unwrap();
+            }
+            met.wait();
+            posted.wait();
+            for _ in 0..count {
+                world.send(&vec![9_u8; bytes], 0, 7).unwrap();
+            }
+            sent.wait();
+            done.wait();
+        });
+        let world = first.take().unwrap();
+        for _ in 0..41 {
+            world.recv(&mut [0_u8], Source::Any, 1).unwrap();
+        }
+        met.wait();
+        let begun = begin(&world);
+        posted.wait();
+        sent.wait();
+        assert!(dying.join().is_err());
+        receive(&world, begun);
+        // And then it is told.
+        let gone = world.recv(&mut [0_u8], Source::Any, 7);
+        assert!(is_gone(&gone, 1, "died"), "{gone:?}");
+        done.wait();
+    });
+}
+
+/// Longer messages are only found in a look at everything, and deaths are looked for after every sixteenth of them.
+#[test]
+fn a_blocking_receive_takes_what_has_come_before_it_is_told_of_a_death() {
+    let _dog = watchdog("blocking");
+    const COUNT: usize = 24;
+    sent_before_a_death(
+        [COUNT, 5_000],
+        |_| (),
+        |world, ()| {
+            for number in 0..COUNT {
+                std::thread::sleep(Duration::from_millis(5));
+                let mut into = vec![0_u8; 5_000];
+                let heard = world.recv(&mut into, Source::Any, 7);
+                assert!(heard.is_ok(), "{number}: {heard:?}");
+                assert!(into.iter().all(|&byte| byte == 9));
+            }
+        },
+    );
+}
+
+/// Deaths are looked for in every 64th round, if it is time.
+#[test]
+fn a_receive_that_waits_takes_what_has_come_before_it_is_told_of_a_death() {
+    let _dog = watchdog_for("waits", 200);
+    for before in 0..64 {
+        sent_before_a_death(
+            [1, 1],
+            |world| {
+                let waiting = world.irecv(vec![0_u8], Source::Any, 7).unwrap();
+                for _ in 0..before {
+                    assert!(!waiting.test().unwrap());
+                }
+                waiting
+            },
+            |_, waiting| {
+                std::thread::sleep(Duration::from_millis(25));
+                assert_eq!(waiting.wait().unwrap().0, [9], "after {before} rounds");
+            },
+        );
+    }
+}
+
+/// A send fails as soon as the death is found, and a receive when the sender of its message says that it dies: both
+/// before all that others have sent is taken in.
+#[test]
+fn whoever_is_said_to_have_died_can_be_acknowledged() {
+    let _dog = watchdog("acknowledged early");
+    let options = Options::default().with(|o| o.fastbox = false);
+    let run = World::threads_with(3, &options, |world| match world.rank() {
+        0 => {
+            let mut byte = [0_u8];
+            world.recv(&mut byte, 1, 1)?;
+            while world.send(&byte, 1, 2).is_ok() {
+                world.recv(&mut byte, 2, 3)?;
+            }
+            assert_eq!(world.ended(), [(1, Gone::Died)]);
+            assert_eq!(world.acknowledge_deaths(), [1]);
+            for _ in 0..100 {
+                world.recv(&mut byte, Source::Any, TagSelector::Any)?;
+            }
+            // It is told of nothing that it knows.
+            assert!(is_gone(&world.recv(&mut byte, 1, 9), 1, "died"));
+            let waiting = world.irecv(vec![0_u8], Source::Any, 5)?;
+            world.send(&byte, 2, 4)?;
+            waiting.wait().map(drop)
+        }
+        1 => {
+            world.send(&[0_u8], 0, 1)?;
+            for _ in 0..50 {
+                world.recv(&mut [0_u8], 0, 2)?;
+            }
+            Err(Error::Cancelled)
+        }
+        _ => {
+            while world.iprobe(0, 4)?.is_none() {
+                world.send(&[0_u8], 0, 3)?;
+            }
+            world.send(&[0_u8], 0, 5)
+        }
+    });
+    assert!(matches!(run, Err(Error::Cancelled)), "{run:?}");
+
+    let said = Barrier::new(2);
+    let run = World::threads(3, |world| match world.rank() {
+        0 => {
+            let _sending = world.isend(vec![1_u8; 100_000], 1, 1)?;
+            said.wait();
+            Err(Error::Cancelled)
+        }
+        1 => {
+            said.wait();
+            let mut byte = [0_u8];
+            // Its announcement may be taken in before it says so.
+            while world.ended().is_empty() {
+                world.progress()?;
+            }
+            let lost = world.recv(&mut byte, Source::Any, 1);
+            assert!(is_gone(&lost, 0, "died"), "{lost:?}");
+            assert_eq!(world.acknowledge_deaths(), [0]);
+            assert!(is_gone(&world.recv(&mut byte, 0, 9), 0, "died"));
+            world.send(&byte, 2, 1)?;
+            world.recv(&mut byte, Source::Any, 2).map(drop)
+        }
+        _ => {
+            world.recv(&mut [0_u8], 1, 1)?;
+            world.send(&[0_u8], 1, 2)
+        }
+    });
+    assert!(matches!(run, Err(Error::Cancelled)), "{run:?}");
 }
