@@ -11,11 +11,11 @@ use crate::request::Outcome;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// Transfers through rings, those through one ring in its order, and the rings that are to become free.
+/// Transfers through rings, and the rings that are to become free.
 #[derive(Debug, Default)]
 pub(crate) struct Rings {
-    pushing: Vec<Push>,
-    pulling: Vec<Pull>,
+    pushing: Lines<Push>,
+    pulling: Lines<Pull>,
     /// Sends that wait for a ring.
     pub(super) asking: VecDeque<u32>,
     /// Rings that are filled for the last time and not yet empty.
@@ -57,6 +57,77 @@ pub(super) struct Pull {
     pub(super) until: usize,
 }
 
+/// Transfers by the ring through which they go, each ring's in its order: it is filled and emptied in that order, so none
+/// has to be looked at before those in front of it are done.
+#[derive(Debug)]
+struct Lines<T> {
+    busy: Vec<Line<T>>,
+    /// Memory for others, so that one transfer after the other allocates nothing.
+    spare: Vec<VecDeque<T>>,
+}
+
+/// A line that had room for more transfers than this does not keep it.
+const KEPT: usize = 256;
+
+/// The transfers through one ring: at least one.
+#[derive(Debug)]
+struct Line<T> {
+    owner: Process,
+    ring: RingId,
+    all: VecDeque<T>,
+}
+
+impl<T> Default for Lines<T> {
+    fn default() -> Self {
+        Self {
+            busy: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+}
+
+impl<T> Lines<T> {
+    fn is_empty(&self) -> bool {
+        self.busy.is_empty()
+    }
+
+    fn use_one_of(&self, owner: Process) -> bool {
+        self.busy.iter().any(|line| line.owner == owner)
+    }
+
+    fn add(&mut self, stretch: Stretch, transfer: T) {
+        let (owner, ring) = (stretch.owner(), stretch.ring());
+        let is_its = |line: &&mut Line<T>| line.owner == owner && line.ring == ring;
+        if let Some(line) = self.busy.iter_mut().find(is_its) {
+            line.all.push_back(transfer);
+            return;
+        }
+        let mut all = self.spare.pop().unwrap_or_default();
+        all.push_back(transfer);
+        self.busy.push(Line { owner, ring, all });
+    }
+
+    fn retain(&mut self, stays: impl Fn(&T) -> bool) {
+        for line in &mut self.busy {
+            line.all.retain(&stays);
+        }
+        self.busy.retain(|line| !line.all.is_empty());
+    }
+
+    /// One of a line is over; returns whether it was the last.
+    fn remove(&mut self, line: usize, at: usize) -> bool {
+        self.busy[line].all.remove(at);
+        let is_empty = self.busy[line].all.is_empty();
+        if is_empty {
+            let Line { all, .. } = self.busy.swap_remove(line);
+            if all.capacity() <= KEPT {
+                self.spare.push(all);
+            }
+        }
+        is_empty
+    }
+}
+
 impl Rings {
     pub(super) fn is_busy(&self) -> bool {
         !(self.pushing.is_empty()
@@ -72,26 +143,24 @@ impl Rings {
 
     /// Whether a ring of this process is in use.
     pub(super) fn use_one_of(&self, me: Process) -> bool {
-        let is_own = |stretch: Stretch| stretch.owner() == me;
-        !self.draining.is_empty()
-            || self.pushing.iter().any(|push| is_own(push.stretch))
-            || self.pulling.iter().any(|pull| is_own(pull.stretch))
+        !self.draining.is_empty() || self.pushing.use_one_of(me) || self.pulling.use_one_of(me)
     }
 
     /// A send has its ring.
     pub(super) fn push(&mut self, push: Push) {
-        self.pushing.push(push);
+        self.pushing.add(push.stretch, push);
     }
 
     /// A message has its ring.
     pub(super) fn pull(&mut self, pull: Pull) {
-        self.pulling.push(pull);
+        self.pulling.add(pull.stretch, pull);
     }
 
     /// What was to come into one place comes into another; returns how many bytes have come.
     pub(super) fn redirect(&mut self, from: Target, to: Target) -> usize {
         let is_it = |pull: &&mut Pull| pull.into == from;
-        self.pulling.iter_mut().find(is_it).map_or(0, |pull| {
+        let mut all = self.pulling.busy.iter_mut().flat_map(|line| &mut line.all);
+        all.find(is_it).map_or(0, |pull| {
             pull.into = to;
             pull.done
         })
@@ -121,34 +190,63 @@ impl<T: Transport> Core<T> {
     /// Moves what can be moved through rings; returns whether anything was.
     pub(crate) fn turn_rings(&mut self) -> Result<bool, Error> {
         let mut moved = self.give_rings()?;
-        let mut at = 0;
-        while let Some(&push) = self.state.rings.pushing.get(at) {
-            let (done, over) = self.push(at, push)?;
+        let mut line = 0;
+        while line < self.state.rings.pushing.busy.len() {
+            let (done, is_over) = self.fill(line)?;
+            moved |= done;
+            line += usize::from(!is_over);
+        }
+        let mut line = 0;
+        while line < self.state.rings.pulling.busy.len() {
+            let (done, is_over) = self.empty(line)?;
+            moved |= done;
+            line += usize::from(!is_over);
+        }
+        Ok(moved)
+    }
+
+    /// Goes on with the sends through one ring; returns whether that moved anything, and whether none is left.
+    fn fill(&mut self, line: usize) -> Result<(bool, bool), Error> {
+        let (mut moved, mut at) = (false, 0);
+        while let Some(&push) = self.state.rings.pushing.busy[line].all.get(at) {
+            let (done, over) = self.push(line, at, push)?;
             moved |= done;
             if over {
-                self.state.rings.pushing.remove(at);
+                let is_last = self.state.rings.pushing.remove(line, at);
                 if push.stretch.owner() == self.state.me {
                     self.state.rings.drain(push.stretch.ring());
                 }
-            } else {
-                at += 1;
-            }
-        }
-        let mut at = 0;
-        while let Some(&pull) = self.state.rings.pulling.get(at) {
-            let (done, over) = self.pull(at, pull)?;
-            moved |= done;
-            if over {
-                self.state.rings.pulling.remove(at);
-                if pull.stretch.owner() == self.state.me {
-                    // Unless there is more to come through it.
-                    self.transport.free_ring(pull.stretch.ring());
+                if is_last {
+                    return Ok((moved, true));
                 }
-            } else {
+            } else if self.state.rings.pushing.busy[line].all[at].is_in {
                 at += 1;
+            } else {
+                break;
             }
         }
-        Ok(moved)
+        Ok((moved, false))
+    }
+
+    /// The same for messages that come out of one.
+    fn empty(&mut self, line: usize) -> Result<(bool, bool), Error> {
+        let mut moved = false;
+        while let Some(&pull) = self.state.rings.pulling.busy[line].all.front() {
+            let (done, over) = self.pull(line, pull)?;
+            moved |= done;
+            if !over {
+                break;
+            }
+            let is_last = self.state.rings.pulling.remove(line, 0);
+            if pull.stretch.owner() == self.state.me {
+                // Unless there is more to come through it.
+                self.transport.free_ring(pull.stretch.ring());
+            }
+            if is_last {
+                return Ok((moved, true));
+            }
+        }
+        Ok((moved, false))
     }
 
     /// A send goes on through a ring of this process, announced by the last message to the receiver. That
@@ -165,7 +263,7 @@ impl<T: Transport> Core<T> {
 
     /// Fills a ring; returns whether that moved anything, and whether it was the last of the message and the
     /// receiver knows of it.
-    fn push(&mut self, at: usize, push: Push) -> Result<(bool, bool), Error> {
+    fn push(&mut self, line: usize, at: usize, push: Push) -> Result<(bool, bool), Error> {
         let slot = self.state.requests.at_mut(push.send);
         let until = slot.room();
         let message = &slot.buffer.bytes()[..until];
@@ -178,7 +276,7 @@ impl<T: Transport> Core<T> {
         match pushed {
             Ok(Pushed::All) if !is_told => {
                 slot.done = until;
-                self.state.rings.pushing[at].is_in = true;
+                self.state.rings.pushing.busy[line].all[at].is_in = true;
                 Ok((!push.is_in, false))
             }
             Ok(Pushed::All) => {
@@ -204,8 +302,9 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Empties a ring; returns whether that moved anything, and whether it was the last of the message.
-    fn pull(&mut self, at: usize, pull: Pull) -> Result<(bool, bool), Error> {
+    /// Empties a ring of the first message in a line; returns whether that moved anything, and whether it was the last
+    /// of the message.
+    fn pull(&mut self, line: usize, pull: Pull) -> Result<(bool, bool), Error> {
         let Pull {
             into,
             from,
@@ -235,7 +334,7 @@ impl<T: Transport> Core<T> {
         match pulled {
             Pulled::Upto(now) => {
                 step(Step::RingEmptied);
-                self.state.rings.pulling[at].done = now;
+                self.state.rings.pulling.busy[line].all[0].done = now;
                 Ok((now > done, false))
             }
             Pulled::All => {
@@ -245,7 +344,7 @@ impl<T: Transport> Core<T> {
                     return Ok((true, true));
                 }
                 // The receive has no room for more, but messages after this one wait for the buffers.
-                let rest = &mut self.state.rings.pulling[at];
+                let rest = &mut self.state.rings.pulling.busy[line].all[0];
                 (rest.into, rest.done) = (Target::Nowhere, last);
                 Ok((true, false))
             }

@@ -143,6 +143,8 @@ impl Chosen {
 #[derive(Debug, Default)]
 struct Timed {
     all: VecDeque<OnItsWay>,
+    /// How many there are of each class.
+    of_class: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -154,16 +156,25 @@ struct OnItsWay {
 }
 
 impl Timed {
+    fn add(&mut self, message: OnItsWay) {
+        if self.of_class.len() <= message.class {
+            self.of_class.resize(message.class + 1, 0);
+        }
+        self.of_class[message.class] += 1;
+        self.all.push_back(message);
+    }
+
     /// Most messages come in this order.
     fn take(&mut self, receive: Name) -> Option<OnItsWay> {
         let at = (self.all.iter()).position(|message| message.receive == receive)?;
-        self.all.remove(at)
+        let message = self.all.remove(at)?;
+        self.of_class[message.class] -= 1;
+        Some(message)
     }
 
     /// How many messages of a class are left.
     fn of_class(&self, class: usize) -> u32 {
-        let is_of = |message: &&OnItsWay| message.class == class;
-        self.all.iter().filter(is_of).count() as u32
+        self.of_class.get(class).copied().unwrap_or(0)
     }
 }
 
@@ -242,9 +253,11 @@ impl State {
     /// A process has ended.
     pub(super) fn forget_timed(&mut self, from: Process) {
         let Ways { classes, timed, .. } = &mut self.ways;
-        timed.all.retain(|message| {
+        let Timed { all, of_class } = timed;
+        all.retain(|message| {
             if message.from == from {
                 classes[message.class].lost();
+                of_class[message.class] -= 1;
             }
             message.from != from
         });
@@ -260,7 +273,7 @@ impl State {
     ) {
         if chosen.turn.is_timed {
             let receive = self.requests.name(receive);
-            self.ways.timed.all.push_back(OnItsWay {
+            self.ways.timed.add(OnItsWay {
                 receive,
                 from,
                 bytes,
