@@ -81,7 +81,7 @@ impl<T: Transport> Core<T> {
                 }
                 Ok(Sent::Upto(0)) => return self.send_later(to, bits, word, bytes),
                 Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, bytes, done),
-                Err(error) => return Err(self.state.refused(error)),
+                Err(error) => return Err(error.into()),
             }
         }
         self.send_rest(to, bits, word, bytes, 0)
@@ -108,7 +108,7 @@ impl<T: Transport> Core<T> {
                 Ok(Sent::Whole) => break,
                 Ok(Sent::Upto(0)) => {}
                 Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, bytes, done),
-                Err(error) => return Err(self.state.refused(error)),
+                Err(error) => return Err(error.into()),
             }
         }
         self.state.profile.eager += 1;
@@ -150,7 +150,7 @@ impl<T: Transport> Core<T> {
             Ok(Sent::Upto(0)) => return Ok(None),
             Ok(Sent::Upto(done)) => self.send_rest(to, bits, word, bytes, done),
             // What another has sent is received all the same.
-            Err(gone @ ShmError::Gone { .. }) => Err(self.state.refused(gone)),
+            Err(gone @ ShmError::Gone { .. }) => Err(gone.into()),
             Err(error) => return Err(error.into()),
         };
         let status = self.receive(pattern, word, from, into)?;

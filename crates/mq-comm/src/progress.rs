@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use mq_shm::wait::Idle;
 
 use crate::error::Error;
-use crate::protocol::{Core, Hand, State};
+use crate::protocol::{Core, Hand, ROUNDS, State};
 use crate::transport::Transport;
 
 /// Messages that are taken in before the other work has its turn.
@@ -142,6 +142,21 @@ impl<T: Transport> Core<T> {
         let known = self.state.ended + dead;
         while self.state.ended < known && self.poll_once(hand, false)? {}
         Ok(dead > 0)
+    }
+
+    /// Takes in what those have sent whose end has been found, for whoever asks who has ended: a send may have failed
+    /// because of it already.
+    #[cold]
+    pub(crate) fn hear_of_ends(&mut self) {
+        for _ in 0..ROUNDS {
+            if !self.transport.has_ends_to_report() {
+                break;
+            }
+            if let Err(error) = self.progress() {
+                self.state.failed_elsewhere(error);
+                break;
+            }
+        }
     }
 
     /// Takes in what has come, about as many messages as asked for, without waiting for any.

@@ -147,6 +147,10 @@ pub unsafe trait Transport {
     /// # Errors
     /// If the transport is damaged.
     fn check_peers(&mut self) -> Result<usize, ShmError>;
+    /// Whether it has found an end that [`poll`](Self::poll) has not reported yet.
+    fn has_ends_to_report(&self) -> bool {
+        false
+    }
     /// Memory out of which the others can [read](Self::read) messages with one plain copy. A transport that
     /// has none returns an error.
     ///

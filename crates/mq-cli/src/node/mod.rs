@@ -118,10 +118,6 @@ fn measured(
     let world = World::init().map_err(failed)?;
     if world.size() != processes {
         let size = world.size();
-        // What is wrong is the same at all of them.
-        if world.rank() > 0 {
-            return Ok(ExitCode::from(2));
-        }
         return Err(Error::Usage(format!(
             "{processes} processes are needed, {size} were started: start as many, or let the command start them \
              (`mq calls --processes` and `mq rate --senders` say how many)"

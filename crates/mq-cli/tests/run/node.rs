@@ -394,8 +394,6 @@ fn the_wrong_number_of_processes_is_refused() {
         errors.contains("mq: 2 processes are needed, 3 were started"),
         "{errors}"
     );
-    let said = errors.matches("processes are needed").count();
-    assert_eq!(said, 1, "by one rank: {errors}");
 }
 
 #[test]

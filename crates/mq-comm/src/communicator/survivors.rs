@@ -77,6 +77,7 @@ impl<T: Transport> Communicator<T> {
     /// ```
     pub fn acknowledge_deaths(&self) -> Vec<u32> {
         let mut core = self.inner.core();
+        core.hear_of_ends();
         let not_gone = |process: &Process| {
             core.state.has_died(*process) && core.state.peers[process.index()].gone.is_none()
         };
@@ -97,7 +98,8 @@ impl<T: Transport> Communicator<T> {
     /// has left only when nobody else is there.)
     #[must_use]
     pub fn ended(&self) -> Vec<(u32, Gone)> {
-        let core = self.inner.core();
+        let mut core = self.inner.core();
+        core.hear_of_ends();
         let how = |process: &Process| core.state.how_ended(*process);
         let ranks = (0..).zip(&*self.inner.group);
         ranks

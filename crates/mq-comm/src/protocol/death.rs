@@ -324,10 +324,6 @@ impl<T: Transport> Core<T> {
         send: u64,
         dies: bool,
     ) -> Result<(), Error> {
-        if dies {
-            // Whoever finds the message is told so.
-            self.state.peers[from.index()].ends = Some(Gone::Died);
-        }
         let Some(message) = self.state.messages.announced(from, send) else {
             return Ok(());
         };

@@ -56,7 +56,7 @@ use mq_core::structures::AnyQueues;
 use mq_core::{Engine, EngineOptions};
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
-use mq_shm::{Peeked, Process, ShmError};
+use mq_shm::{Peeked, Process};
 
 use crate::error::Error;
 use crate::header::Word;
@@ -76,7 +76,7 @@ use ways::Ways;
 pub(crate) use contexts::{Offer, of_collectives, of_user};
 pub(crate) use death::Failures;
 pub(crate) use follow::Follow;
-pub(crate) use receive::{Hand, peer_of};
+pub(crate) use receive::{Hand, ROUNDS, peer_of};
 
 /// Receives carry their request's slot, messages theirs.
 pub(crate) type Queues = AnyQueues<MpiPattern, u32, u32>;
@@ -241,19 +241,10 @@ impl State {
         wanted || bytes <= ALWAYS_EAGER && contexts::is_of_collectives(word.context())
     }
 
-    /// How a process has ended, if it is known to have; something that it had sent may yet be taken in.
+    /// How a process has ended, if it is known to have, or is about to.
     pub(crate) fn how_ended(&self, process: Process) -> Option<Gone> {
         let peer = &self.peers[process.index()];
         peer.gone.or(peer.ends)
-    }
-
-    /// The transport has refused a send; the program is told of it.
-    #[cold]
-    pub(crate) fn refused(&mut self, error: ShmError) -> Error {
-        if let ShmError::Gone { process, how } = error {
-            self.peers[process.index()].ends = Some(how);
-        }
-        error.into()
     }
 
     /// Whether a process is known to have died.

@@ -19,7 +19,7 @@ pub(crate) struct Peer {
     pub(super) assembly: Option<(Target, u64)>,
     /// How it has ended, if it has and all that it had sent has been taken in.
     pub(crate) gone: Option<Gone>,
-    /// The same, before that: a send to it was refused, or it has said that it dies.
+    /// The same, before that, of one that has said that it dies, if the program was told.
     pub(crate) ends: Option<Gone>,
     /// Messages that were announced to it and that it has not answered yet.
     pub(super) announced: u32,

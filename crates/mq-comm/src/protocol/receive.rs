@@ -23,7 +23,7 @@ pub(crate) struct Hand {
 
 /// How many times messages are taken in, at most, before a receive from any source is told of a death, or to find
 /// what a probe has shown.
-pub(super) const ROUNDS: u32 = 256;
+pub(crate) const ROUNDS: u32 = 256;
 
 impl<T: Transport> Core<T> {
     /// Begins a receive that does not wait: it ends up done, on its way, or posted. If that fails, the caller
@@ -215,7 +215,11 @@ impl<T: Transport> Core<T> {
             }
             Body::Withdrawn | Body::Lost(_) => {
                 let outcome = match body {
-                    Body::Lost(how) => Outcome::Gone(slot.peer, how),
+                    Body::Lost(how) => {
+                        // It may have said that it dies, and live yet.
+                        self.state.peers[slot.peer.index()].ends = Some(how);
+                        Outcome::Gone(slot.peer, how)
+                    }
                     _ => Outcome::Withdrawn,
                 };
                 self.state.messages.release(message);

@@ -1,6 +1,5 @@
 //! A send begins: its message goes out, or waits for room or a cell, or after others, or is announced.
 
-use mq_shm::liveness::Gone;
 use mq_shm::{Process, Sent, ShmError};
 
 use super::{Core, Outgoing, State, What};
@@ -244,11 +243,8 @@ impl<T: Transport> Core<T> {
             return Ok(());
         }
         if self.state.peers[to.index()].outbox.is_empty() {
-            let State {
-                requests, peers, ..
-            } = &mut self.state;
-            let ends = &mut peers[to.index()].ends;
-            if attempt(&mut self.transport, requests, to, &mut outgoing, ends)? {
+            let requests = &mut self.state.requests;
+            if attempt(&mut self.transport, requests, to, &mut outgoing)? {
                 return Ok(());
             }
         }
@@ -279,8 +275,8 @@ impl<T: Transport> Core<T> {
             let peer = &mut self.state.peers[to.index()];
             while let Some(outgoing) = peer.outbox.front_mut() {
                 let before = outgoing.done;
-                let (requests, ends) = (&mut self.state.requests, &mut peer.ends);
-                let whole = attempt(&mut self.transport, requests, to, outgoing, ends)?;
+                let requests = &mut self.state.requests;
+                let whole = attempt(&mut self.transport, requests, to, outgoing)?;
                 moved |= whole || outgoing.done > before;
                 if !whole {
                     break;
@@ -311,14 +307,12 @@ impl State {
     }
 }
 
-/// Sends as much of a message as can be sent now; returns whether that was all. `ends` is noted of a receiver that has
-/// ended.
+/// Sends as much of a message as can be sent now; returns whether that was all.
 fn attempt<T: Transport>(
     transport: &mut T,
     requests: &mut Requests,
     to: Process,
     outgoing: &mut Outgoing,
-    ends: &mut Option<Gone>,
 ) -> Result<bool, Error> {
     let bytes = match &outgoing.what {
         What::Request(send) => requests.at(*send).buffer.bytes(),
@@ -337,7 +331,6 @@ fn attempt<T: Transport>(
         }
         // The death is reported once all that came from there is received; sends end now.
         Err(ShmError::Gone { how, .. }) => {
-            *ends = Some(how);
             if let What::Request(send) = outgoing.what {
                 requests.complete(send, Outcome::Gone(to, how));
             }

@@ -188,6 +188,10 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
         Ok(Endpoint::check_peers(self))
     }
 
+    fn has_ends_to_report(&self) -> bool {
+        Endpoint::has_ends_to_report(self)
+    }
+
     fn allocate(&mut self, bytes: usize) -> Result<Block, ShmError> {
         Endpoint::allocate(self, bytes)
     }

@@ -23,6 +23,13 @@ impl<M: Memory> Endpoint<M> {
         since.map_or(Duration::ZERO, |since| LOOK_EVERY.saturating_sub(since))
     }
 
+    /// Whether an end has been [found](Self::check_peers) that [`poll`](Self::poll) has not reported yet, since something
+    /// that the process had sent is still to be taken out. Sends to it fail already.
+    #[must_use]
+    pub fn has_ends_to_report(&self) -> bool {
+        !self.ending.is_empty()
+    }
+
     /// Looks for processes that have ended, among those that this one has dealings with; returns how many
     /// were found. [`poll`](Self::poll) reports each once everything that it sent has been received. Every
     /// call looks; a process that [rests](Self::rest) does so now and then, unasked.
