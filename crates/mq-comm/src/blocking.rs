@@ -104,11 +104,10 @@ impl<T: Transport> Core<T> {
                 // An answer that could not be sent waits there, and what comes after it too.
                 return self.send_rest(to, bits, word, bytes, 0);
             }
-            match self.transport.try_send(to, [bits, word.0], bytes, 0) {
-                Ok(Sent::Whole) => break,
-                Ok(Sent::Upto(0)) => {}
-                Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, bytes, done),
-                Err(error) => return Err(error.into()),
+            match self.transport.try_send(to, [bits, word.0], bytes, 0)? {
+                Sent::Whole => break,
+                Sent::Upto(0) => {}
+                Sent::Upto(done) => return self.send_rest(to, bits, word, bytes, done),
             }
         }
         self.state.profile.eager += 1;

@@ -128,8 +128,8 @@ impl<T: Transport> Communicator<T> {
     /// sends to them is lost; a program that is to survive this first finds out, by [`agree`](Self::agree) on
     /// this communicator, whether all got theirs. [`Error::Disagreement`] if others split;
     /// [`Error::Elsewhere`] if rank 0 could not go on; otherwise as [`send`](Self::send), and then the others may wait
-    /// until this rank has ended. If others call
-    /// something else, all may wait forever, as with any mixture of collective calls.
+    /// until this rank has ended. If others call something else, all may wait forever, as with any mixture of
+    /// collective calls.
     ///
     /// # Cost
     /// A message to rank 0 and one from it; when the communicator is dropped, one to each rank. The number is

@@ -48,9 +48,9 @@ impl<M: Memory> Endpoint<M> {
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] once its end has been found, which may be before it is
-    /// [reported](Self::poll): until then a message may be accepted that nobody receives. [`ShmError::NoMemory`] if there is no memory for the
-    /// first cell: nothing more has been sent then. [`ShmError::Corrupt`] if a returned cell was not out; the
-    /// first parts of a message may have been sent by then.
+    /// [reported](Self::poll): until then a message may be accepted that nobody receives. [`ShmError::NoMemory`] if
+    /// there is no memory for the first cell: nothing more has been sent then. [`ShmError::Corrupt`] if a returned
+    /// cell was not out; the first parts of a message may have been sent by then.
     ///
     /// # Panics
     /// If `done` exceeds the message's length.
