@@ -71,7 +71,7 @@ impl<T: Transport> Core<T> {
             // However long it is: while this call waits, nobody could receive it.
             return self.send_to_itself(bits, word, bytes);
         }
-        if self.may_send(to, word) && self.state.is_eager(to, word, bytes.len()) {
+        if self.may_send(word) && self.state.is_eager(to, word, bytes.len()) {
             let header = [bits, word.0];
             match self.transport.try_send(to, header, bytes, 0) {
                 Ok(Sent::Whole) => {
@@ -137,7 +137,7 @@ impl<T: Transport> Core<T> {
             return Ok(self.state.take_own(out, pattern, into));
         }
         let is_short = bytes.len() <= AT_ONCE && self.state.is_eager(to, word, bytes.len());
-        if !is_short || !self.may_send(to, word) {
+        if !is_short || !self.may_send(word) {
             return Ok(None);
         }
         let sent = match self.transport.try_send(to, [bits, word.0], bytes, 0) {

@@ -8,8 +8,9 @@
 //! receives, as MPI allows a standard-mode send to. When half of the memory is free again, the senders are told.
 //!
 //! Both are requests, and no message depends on when they are heard: what was sent before comes as it was sent, and
-//! messages of any length may be announced. A sender hears them when it waits for anything, also for room; else it
-//! listens to the receiver every 256 messages, and before it announces a message for that reason alone.
+//! messages of any length may be announced. A sender hears them when it waits for anything; else it listens to all
+//! every 256 messages that go out straight away and every 128 that have waited for room, and to the receiver before it
+//! announces a message for that reason alone.
 //!
 //! Not held back are the short messages of collective operations (`ALWAYS_EAGER`), and the announcements themselves,
 //! of which a blocking sender has one at a time.
@@ -99,15 +100,15 @@ impl<T: Transport> Core<T> {
         self.answer(from, Kind::AnnounceAll, 0, Payload::default())
     }
 
-    /// Goes round once, and looks into the box of a process of which nothing need be wanted: it may have asked that
-    /// messages be announced, or that they no longer be.
+    /// Goes round once, and looks into the box of a process, or those of all, of which nothing need be wanted: they may
+    /// have asked that messages be announced, or that they no longer be.
     #[cold]
     #[inline(never)]
-    pub(super) fn listen_to(&mut self, process: Process) {
-        let wanted = self.transport.want(Some(process)).map_err(Error::from);
+    pub(super) fn listen_to(&mut self, process: Option<Process>) {
+        let wanted = self.transport.want(process).map_err(Error::from);
         let heard = self.progress();
         if wanted.is_ok() {
-            self.transport.unwant(Some(process));
+            self.transport.unwant(process);
         }
         if let Err(error) = wanted.and(heard) {
             self.state.failed_elsewhere(error);

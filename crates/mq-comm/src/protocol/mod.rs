@@ -124,6 +124,8 @@ pub(crate) struct State {
     /// Messages that may go straight to the transport before this process looks at what has come: none while
     /// there is something in an outbox.
     sends_left: i32,
+    /// What was left of them when something came into an outbox.
+    sends_kept: i32,
     pub(crate) rings: Rings,
     pub(crate) contexts: Contexts,
     pub(crate) profile: Profile,
@@ -174,6 +176,7 @@ impl<T: Transport> Core<T> {
             peers: (0..processes).map(|_| Peer::default()).collect(),
             clogged: Vec::new(),
             sends_left: 0,
+            sends_kept: 0,
             rings: Rings::default(),
             contexts: Contexts::new(processes),
             profile: Profile::default(),

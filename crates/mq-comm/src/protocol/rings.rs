@@ -57,8 +57,8 @@ pub(super) struct Pull {
     pub(super) until: usize,
 }
 
-/// Transfers by the ring through which they go, each ring's in its order: it is filled and emptied in that order, so none
-/// has to be looked at before those in front of it are done.
+/// Transfers by the ring through which they go, each ring's in its order: it is filled and emptied in that order, so
+/// none has to be looked at before those in front of it are done.
 #[derive(Debug)]
 struct Lines<T> {
     busy: Vec<Line<T>>,

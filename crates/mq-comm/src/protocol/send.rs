@@ -16,21 +16,25 @@ const FLUSH_EVERY: usize = 8;
 /// So many attempts are made between two looks at what has come.
 const LOOK_EVERY: u32 = 8;
 
-/// So many messages are sent between two such looks, while nothing waits.
+/// So many messages to a process that have waited are sent in one attempt: their receiver may make room as quickly as
+/// they are sent, and be flooded.
+const FLUSH_MOST: u32 = 16;
+
+/// So many messages are sent between two looks at what has come, while nothing waits.
 const SENDS: i32 = 256;
 
 impl<T: Transport> Core<T> {
     /// Whether a message may be sent at once: nothing waits to be sent before it, and its communicator is not revoked.
-    /// Now and then, also looks at what has come from its receiver, which may be flooded.
+    /// Now and then, also looks at what has come: a receiver may be flooded.
     #[inline(always)]
-    pub(crate) fn may_send(&mut self, to: Process, word: Word) -> bool {
+    pub(crate) fn may_send(&mut self, word: Word) -> bool {
         self.state.sends_left -= 1;
-        self.state.sends_left >= 0 || self.may_send_on(to, word)
+        self.state.sends_left >= 0 || self.may_send_on(word)
     }
 
     #[cold]
     #[inline(never)]
-    fn may_send_on(&mut self, to: Process, word: Word) -> bool {
+    fn may_send_on(&mut self, word: Word) -> bool {
         let contexts = &self.state.contexts;
         if contexts.is_any_revoked() {
             let is_free = self.state.clogged.is_empty() && !contexts.is_revoked(word.context() / 2);
@@ -45,8 +49,8 @@ impl<T: Transport> Core<T> {
         }
         self.state.sends_left = 0;
         if self.state.clogged.is_empty() {
-            self.state.renew_sends();
-            self.listen_to(to);
+            self.state.allow_sends(SENDS);
+            self.listen_to(None);
         }
         self.state.clogged.is_empty()
     }
@@ -69,7 +73,7 @@ impl<T: Transport> Core<T> {
         let total = buffer.len();
         let mut tried = false;
         // The rest of a message follows its first part, whatever its receiver has asked for meanwhile.
-        if done > 0 || self.may_send(to, word) && self.state.is_eager(to, word, total) {
+        if done > 0 || self.may_send(word) && self.state.is_eager(to, word, total) {
             match self
                 .transport
                 .try_send(to, [bits, word.0], buffer.bytes(), done)
@@ -97,7 +101,7 @@ impl<T: Transport> Core<T> {
             }
         } else if self.state.is_held_back(to, total) {
             // It may have been told that it no longer is.
-            self.listen_to(to);
+            self.listen_to(Some(to));
         }
         let name = self.state.requests.add(New {
             stage: Stage::Waiting,
@@ -156,12 +160,9 @@ impl<T: Transport> Core<T> {
     /// what has come: the receives for it may be about to be posted.
     fn go_on(&mut self) {
         self.attempts = self.attempts.wrapping_add(1);
-        let gone_on = if self.attempts.is_multiple_of(LOOK_EVERY) {
-            self.progress()
-        } else {
-            self.flush()
-        };
-        if let Err(error) = gone_on {
+        if self.attempts.is_multiple_of(LOOK_EVERY) {
+            self.listen_to(None);
+        } else if let Err(error) = self.flush() {
             self.state.failed_elsewhere(error);
         }
     }
@@ -258,6 +259,9 @@ impl<T: Transport> Core<T> {
         debug_assert!(to != self.state.me, "what is for itself is matched at once");
         let outbox = &mut self.state.peers[to.index()].outbox;
         if outbox.is_empty() {
+            if self.state.clogged.is_empty() {
+                self.state.sends_kept = self.state.sends_left;
+            }
             self.state.clogged.push(to);
             self.state.sends_left = 0;
             self.state.attention = true;
@@ -267,13 +271,16 @@ impl<T: Transport> Core<T> {
         step(Step::Deferred);
     }
 
-    /// Goes on with the outboxes; returns whether anything has moved.
+    /// Goes on with the outboxes, a few messages each; returns whether anything has moved.
     pub(crate) fn flush(&mut self) -> Result<bool, Error> {
         let mut moved = false;
         let mut at = 0;
         while let Some(&to) = self.state.clogged.get(at) {
             let peer = &mut self.state.peers[to.index()];
-            while let Some(outgoing) = peer.outbox.front_mut() {
+            for _ in 0..FLUSH_MOST {
+                let Some(outgoing) = peer.outbox.front_mut() else {
+                    break;
+                };
                 let before = outgoing.done;
                 let requests = &mut self.state.requests;
                 let whole = attempt(&mut self.transport, requests, to, outgoing)?;
@@ -292,17 +299,17 @@ impl<T: Transport> Core<T> {
             }
         }
         if moved && self.state.clogged.is_empty() {
-            self.state.renew_sends();
+            self.state.allow_sends(self.state.sends_kept);
         }
         Ok(moved)
     }
 }
 
 impl State {
-    /// Nothing waits to be sent.
-    fn renew_sends(&mut self) {
+    /// Nothing waits to be sent, and so many messages may be before the next look.
+    fn allow_sends(&mut self, sends: i32) {
         if !self.contexts.is_any_revoked() {
-            self.sends_left = SENDS;
+            self.sends_left = sends;
         }
     }
 }

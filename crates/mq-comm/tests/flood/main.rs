@@ -7,6 +7,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod hearing;
 mod over;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,9 +17,9 @@ use mq_comm::{Error, Options, Policy, Profile, Source, World};
 
 /// Bytes of unexpected messages.
 const LIMIT: usize = 256 << 10;
-/// Messages that may come on top of it: a sender looks that seldom whether it is asked to announce, and the transport
-/// has room for more.
-const ON_THE_WAY: usize = 256 + 128;
+/// Messages that may come on top of it: so many may be sent until their sender hears that it is to announce, and the
+/// transport has room for more.
+const ON_THE_WAY: usize = hearing::LATE as usize + 128;
 /// What is counted for each message besides its bytes.
 const EACH: u64 = 256;
 
@@ -128,59 +129,6 @@ fn messages_of_several_parts_are_not_begun_anew() {
         assert_eq!(profiles[1].sent(), all as u64);
         assert_eq!(profiles[0].received, all as u64);
     }
-}
-
-#[test]
-fn a_sender_that_finds_room_hears_of_it_too() {
-    let _dog = watchdog("a_sender_that_finds_room_hears_of_it_too");
-    let (sent, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    // More than that is enough.
-    let all = most(1000) + 200;
-    World::threads_with(8, &options(), |world| {
-        let me = world.rank();
-        // The sender has a fastbox from everybody, and wants nothing of any.
-        for peer in 0..8 {
-            for _ in 0..40 {
-                if me == 1 && peer != 1 {
-                    world.recv(&mut [0_u8], peer, 5)?;
-                } else if me == peer && me != 1 {
-                    world.send(&[0_u8], 1, 5)?;
-                }
-            }
-        }
-        if me == 1 {
-            world.recv(&mut [0_u8], 0, 6)?;
-            for number in 0..all {
-                world.send(&content(number, 1000), 0, 1)?;
-                sent.store(number + 1, Ordering::Relaxed);
-                // The box is empty before the next one.
-                while taken.load(Ordering::Relaxed) == number {
-                    std::thread::yield_now();
-                }
-            }
-        } else if me == 0 {
-            let before = world.profile().unexpected;
-            world.send(&[0_u8], 1, 6)?;
-            loop {
-                world.progress()?;
-                let came = world.profile().unexpected - before;
-                if came * (1000 + EACH) > world.unexpected_bytes() {
-                    break;
-                }
-                taken.store(came as usize, Ordering::Relaxed);
-            }
-            let came = sent.load(Ordering::Relaxed);
-            assert!(came <= most(1000), "{came}");
-            taken.store(usize::MAX, Ordering::Relaxed);
-            for number in 0..all {
-                let mut into = [0; 1000];
-                world.recv(&mut into, 1, 1)?;
-                assert!(into[..] == content(number, 1000), "{number}");
-            }
-        }
-        Ok(())
-    })
-    .unwrap();
 }
 
 #[test]
