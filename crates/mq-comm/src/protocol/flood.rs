@@ -9,7 +9,7 @@
 //!
 //! Both are requests, and no message depends on when they are heard: what was sent before comes as it was sent, and
 //! messages of any length may be announced. A sender hears them when it waits for anything; else it listens to all
-//! every 256 messages that go out straight away and every 128 that have waited for room, and to the receiver before it
+//! every 256 messages that go out straight away and every 256 that have waited for room, and to the receiver before it
 //! announces a message for that reason alone.
 //!
 //! Not held back are the short messages of collective operations (`ALWAYS_EAGER`), and the announcements themselves,

@@ -18,7 +18,7 @@ const LOOK_EVERY: u32 = 8;
 
 /// So many messages to a process that have waited are sent in one attempt: their receiver may make room as quickly as
 /// they are sent, and be flooded.
-const FLUSH_MOST: u32 = 16;
+const FLUSH_MOST: u32 = 32;
 
 /// So many messages are sent between two looks at what has come, while nothing waits.
 const SENDS: i32 = 256;
