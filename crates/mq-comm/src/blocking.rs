@@ -183,8 +183,12 @@ impl<T: Transport> Core<T> {
         hand: Option<&Hand>,
         begun: Result<(), Error>,
     ) -> Result<Status, Error> {
-        let has_begun = begun.is_ok();
-        let mut went_well = begun;
+        let mut went_well = match begun {
+            // Only the answer was refused, and is sent later.
+            Err(error) if error.is_refusal() && self.state.has_message(request) => Ok(()),
+            begun => begun,
+        };
+        let has_begun = went_well.is_ok();
         self.idle.reset();
         loop {
             if let Some(hand) = hand {

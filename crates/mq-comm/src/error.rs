@@ -108,7 +108,8 @@ pub enum Error {
     /// The ranks do not agree, for instance on what they call.
     #[error("ranks made different collective calls: {0}")]
     Disagreement(&'static str),
-    /// The transport is damaged, or has no memory.
+    /// The transport is damaged, or has no memory. A call that waits goes on for a second while memory is refused,
+    /// since others may free some.
     #[error(transparent)]
     Transport(Box<ShmError>),
     /// The matching engine refused.
@@ -147,6 +148,13 @@ impl Error {
 impl core::fmt::Debug for Error {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         core::fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error {
+    /// Whether memory was refused, which may be there later.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Transport(error) if matches!(**error, ShmError::NoMemory { .. }))
     }
 }
 

@@ -59,6 +59,31 @@ impl Default for RollCall {
     }
 }
 
+/// Refusals of memory in the rounds of those who wait.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    /// The first and the last of those that came one upon the other.
+    row: Option<(Instant, Instant)>,
+}
+
+impl Refusals {
+    /// Others may free memory within this time.
+    const FOR: Duration = Duration::from_secs(1);
+    /// Two that are further apart are not of one row.
+    const APART: Duration = Duration::from_millis(100);
+
+    /// One more; returns whether the wait goes on.
+    fn are_bearable(&mut self) -> bool {
+        let now = Instant::now();
+        let first = match self.row {
+            Some((first, last)) if now - last <= Self::APART => first,
+            _ => now,
+        };
+        self.row = Some((first, now));
+        now - first < Self::FOR
+    }
+}
+
 /// What is known of a program that does not wait, but asks.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
@@ -127,10 +152,11 @@ impl<T: Transport> Core<T> {
         if let Some(failure) = self.state.failure.take() {
             return Err(failure);
         }
-        let mut moved = self.flush()?;
-        moved |= self.turn_rings()?;
+        let flushed = self.flush();
+        let turned = self.turn_rings();
         self.state.attention = self.state.is_busy();
-        Ok(moved)
+        let turned = turned?;
+        Ok(flushed? | turned)
     }
 
     /// Looks for deaths, and takes in what the dead have sent, and that they are dead, before messages of
@@ -171,10 +197,30 @@ impl<T: Transport> Core<T> {
 
     /// Goes round once, and rests if nothing happened.
     pub(crate) fn progress_or_rest(&mut self, hand: Option<&Hand>) -> Result<(), Error> {
-        if self.go_round(hand, true)? {
+        if self.wait_a_round(hand)? {
             return Ok(());
         }
         self.rest()
+    }
+
+    /// Goes round once for a caller that waits. That memory is refused for something ends no wait at once: it is
+    /// tried again in each round, and what is waited for may come without it.
+    #[inline(always)]
+    fn wait_a_round(&mut self, hand: Option<&Hand>) -> Result<bool, Error> {
+        match self.go_round(hand, true) {
+            Err(error) if error.is_refusal() => self.bear(error),
+            gone_round => gone_round,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn bear(&mut self, refusal: Error) -> Result<bool, Error> {
+        if !self.refusals.are_bearable() {
+            return Err(refusal);
+        }
+        self.transport.rest_briefly(&mut self.idle)?;
+        Ok(true)
     }
 
     /// The same for a caller that waits for some requests and sends nothing meanwhile: if nobody else is left
@@ -184,7 +230,7 @@ impl<T: Transport> Core<T> {
         hand: Option<&Hand>,
         waited_for: impl FnOnce(&State) -> Vec<u32>,
     ) -> Result<(), Error> {
-        if self.go_round(hand, true)? {
+        if self.wait_a_round(hand)? {
             return Ok(());
         }
         if self.idle.is_fresh() && self.state.has_lost_any() {

@@ -225,7 +225,8 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     /// that completed first. `None` if there is none. `MPI_Waitany`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
-    /// If the transport is damaged. What became of the request is in the [`Completion`].
+    /// If the transport is damaged, or memory has been refused for a second; the requests go on. What became of the
+    /// request is in the [`Completion`].
     ///
     /// # Cost
     /// The same for any number of requests; once a process has ended, each wait looks, before it rests, at as
@@ -300,7 +301,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     /// ```
     ///
     /// # Errors
-    /// If the transport is damaged. A request that has failed is complete.
+    /// If the transport is damaged, or memory is refused. A request that has failed is complete.
     pub fn test_all(&self) -> Result<bool, Error> {
         self.communicator.inner.core().test_pending(self.set)
     }

@@ -2,23 +2,43 @@
 
 mod common;
 
+use std::time::{Duration, Instant};
+
 use common::hindered::join;
 use common::watchdog;
 use mq_comm::{Error, Options};
-use mq_shm::{Geometry, Mapped};
+use mq_shm::{Geometry, Mapped, Process, ShmError};
 
 /// How a message is received.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Blocking,
     Request,
+    Set,
     Matched,
     Scope,
 }
 
+const WAYS: [Way; 5] = [
+    Way::Blocking,
+    Way::Request,
+    Way::Set,
+    Way::Matched,
+    Way::Scope,
+];
+
+/// How long the answer is refused.
+#[derive(Clone, Copy, PartialEq)]
+enum Refused {
+    /// Until the receive has begun, or for a while if it is not heard of until it is over.
+    AtFirst,
+    ForAWhile,
+    Throughout,
+}
+
 /// A large message is announced; the answer, that it was read or that it is to come another way, is
-/// refused when it should be sent.
-fn answers_are_sent_later(way: Way, options: &Options) {
+/// refused when it should be sent. Returns what became of the receive.
+fn answers_are_sent_later(way: Way, refused: Refused, options: &Options) -> Result<(), Error> {
     const BYTES: usize = 700_000;
     let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
     let file = memory.file().try_clone_to_owned().unwrap();
@@ -35,57 +55,121 @@ fn answers_are_sent_later(way: Way, options: &Options) {
     // After the announcement.
     world.recv(&mut [0_u8], 0, 2).unwrap();
     let mut into = vec![0_u8; BYTES];
-    hindrance.refuses.set(true);
-    match way {
-        // Of messages that are read at once it is through, and the answer is all that fails.
-        Way::Blocking => match world.recv(&mut into, 0, 1) {
-            Ok(status) => assert_eq!((status.bytes(), into[BYTES - 1]), (BYTES as u64, 5)),
-            Err(error) => assert!(matches!(error, Error::Transport(_)), "{error}"),
-        },
-        // It has its message, whatever becomes of the answer.
+    if refused == Refused::ForAWhile || refused == Refused::AtFirst && way == Way::Blocking {
+        let until = Instant::now() + Duration::from_millis(30);
+        hindrance.refuses_until.set(Some(until));
+    } else {
+        hindrance.refuses.set(true);
+    }
+    let has_begun = || hindrance.refuses.set(refused == Refused::Throughout);
+    let received = match way {
+        Way::Blocking => world.recv(&mut into, 0, 1).map(|status| (into, status)),
         Way::Request => {
             let receiving = world.irecv(into, 0, 1).unwrap();
-            hindrance.refuses.set(false);
-            let (into, status) = receiving.wait().unwrap();
-            assert_eq!((status.bytes(), into[BYTES - 1]), (BYTES as u64, 5));
+            has_begun();
+            receiving.wait()
+        }
+        Way::Set => {
+            let mut set = world.request_set();
+            set.add(world.irecv(into, 0, 1).unwrap());
+            has_begun();
+            set.wait_any().map(|completion| {
+                let (result, into) = completion.unwrap().into_parts().unwrap();
+                (into, result.unwrap())
+            })
         }
         Way::Matched => {
             let message = world.mprobe(0, 1).unwrap();
             let receiving = message.irecv(into).unwrap();
-            hindrance.refuses.set(false);
-            let (into, status) = receiving.wait().unwrap();
-            assert_eq!((status.bytes(), into[BYTES - 1]), (BYTES as u64, 5));
+            has_begun();
+            receiving.wait()
         }
-        Way::Scope => {
-            let status = world.scope(|scope| {
+        Way::Scope => world
+            .scope(|scope| {
                 let receiving = scope.irecv(&mut into, 0, 1).unwrap();
-                hindrance.refuses.set(false);
+                has_begun();
                 receiving.wait().map(|(_, status)| status)
-            });
-            let bytes = status.unwrap().bytes();
-            assert_eq!((bytes, into[BYTES - 1]), (BYTES as u64, 5));
-        }
-    }
+            })
+            .map(|status| (into, status)),
+    };
+    let received = received.map(|(into, status)| {
+        assert_eq!((status.bytes(), into[BYTES - 1]), (BYTES as u64, 5));
+    });
     hindrance.refuses.set(false);
     world.send(&[1_u8], 0, 3).unwrap();
     sender.join().unwrap();
+    received
 }
 
 #[test]
 fn that_a_message_was_read_is_said_later() {
     let _dog = watchdog("that_a_message_was_read_is_said_later");
-    for way in [Way::Blocking, Way::Request, Way::Matched, Way::Scope] {
-        answers_are_sent_later(
-            way,
-            &Options::default().with(|o| o.single_copy_from = Some(1)),
-        );
+    let options = Options::default().with(|o| o.single_copy_from = Some(1));
+    for way in WAYS {
+        // It has its message, whatever becomes of the answer.
+        for refused in [Refused::AtFirst, Refused::ForAWhile, Refused::Throughout] {
+            answers_are_sent_later(way, refused, &options).unwrap();
+        }
     }
 }
 
 #[test]
 fn the_way_of_a_message_is_asked_for_later() {
     let _dog = watchdog("the_way_of_a_message_is_asked_for_later");
-    for way in [Way::Blocking, Way::Request, Way::Matched, Way::Scope] {
-        answers_are_sent_later(way, &Options::default().with(|o| o.single_copy = false));
+    let options = Options::default().with(|o| o.single_copy = false);
+    for way in WAYS {
+        for refused in [Refused::AtFirst, Refused::ForAWhile] {
+            answers_are_sent_later(way, refused, &options).unwrap();
+        }
+        let failed = answers_are_sent_later(way, Refused::Throughout, &options);
+        let is_it = |error: &ShmError| matches!(error, ShmError::NoMemory { .. });
+        assert!(
+            matches!(&failed, Err(Error::Transport(error)) if is_it(error)),
+            "{way:?}: {failed:?}"
+        );
     }
+}
+
+/// Short messages wait for room at two processes, and a large one goes through a ring to the second.
+#[test]
+fn what_is_refused_for_one_process_holds_up_nothing_that_is_for_another() {
+    const MANY: usize = 300;
+    const BYTES: usize = 700_000;
+    let options = Options::default().with(|o| o.single_copy = false);
+    let memory = Mapped::create(Geometry::new(3).unwrap()).unwrap();
+    let open = || Mapped::open(memory.file().try_clone_to_owned().unwrap(), "it").unwrap();
+    let [(one, hindrance), (two, _), (three, _)] =
+        [0, 1, 2].map(|rank| join(open(), rank, &options));
+    let large = one.isend(vec![5_u8; BYTES], 2, 2).unwrap();
+    let mut sending = Vec::new();
+    for to in [1, 2] {
+        sending.extend((0..MANY).map(|_| one.isend(vec![1_u8; 8], to, 1).unwrap()));
+    }
+    hindrance.refuses_to.set(Some(Process(1)));
+    let mut into = Some(three.irecv(vec![0_u8; BYTES], 0, 2).unwrap());
+    let mut receiving: Vec<_> = (0..MANY)
+        .map(|_| three.irecv(vec![0_u8; 8], 0, 1).unwrap())
+        .collect();
+    let (mut rounds, mut refusals) = (0, 0);
+    while into.is_some() || !receiving.is_empty() {
+        rounds += 1;
+        assert!(rounds < 100_000, "{} are missing", receiving.len());
+        refusals += usize::from(one.progress().is_err());
+        two.progress().unwrap();
+        three.progress().unwrap();
+        receiving.retain(|request| !request.test().unwrap());
+        if let Some(request) = into.take_if(|request| request.test().unwrap()) {
+            assert!(request.wait().unwrap().0.iter().all(|&byte| byte == 5));
+        }
+    }
+    assert!(refusals > 0 && large.test().unwrap());
+    hindrance.refuses_to.set(None);
+    for _ in 0..MANY {
+        let receiving = two.irecv(vec![0_u8; 8], 0, 1).unwrap();
+        while !receiving.test().unwrap() {
+            one.progress().unwrap();
+        }
+    }
+    assert!(sending.iter().all(|request| request.test().unwrap()));
+    drop(sending);
 }

@@ -296,7 +296,7 @@ impl<T: Transport> Communicator<T> {
     /// for something else.
     ///
     /// # Errors
-    /// If the transport is damaged.
+    /// If the transport is damaged, or memory is refused for something that waits: it is tried again.
     pub fn progress(&self) -> Result<(), Error> {
         self.inner.core().progress_for_asker().map(drop)
     }

@@ -204,13 +204,7 @@ impl<T: Transport> Core<T> {
     /// Ends a request that could not begin, and returns its buffer. A receive that has found its message has
     /// begun all the same, and goes on: only the answer was refused, and is sent later.
     pub(crate) fn give_up(&mut self, request: u32) -> Option<Buffer> {
-        let slot = self.state.requests.at(request);
-        let has_message = match slot.stage {
-            Stage::Filling | Stage::Fetching | Stage::AwaitsRing | Stage::Pulling => true,
-            Stage::Done => matches!(slot.outcome, Outcome::Fine | Outcome::Truncated),
-            _ => false,
-        };
-        if has_message {
+        if self.state.has_message(request) {
             return None;
         }
         self.take_back(request);
@@ -370,6 +364,16 @@ impl<T: Transport> Drop for Core<T> {
 }
 
 impl State {
+    /// Whether a receive has found its message.
+    pub(crate) fn has_message(&self, receive: u32) -> bool {
+        let slot = self.requests.at(receive);
+        match slot.stage {
+            Stage::Filling | Stage::Fetching | Stage::AwaitsRing | Stage::Pulling => true,
+            Stage::Done => matches!(slot.outcome, Outcome::Fine | Outcome::Truncated),
+            _ => false,
+        }
+    }
+
     /// Discards the announced messages that nobody has asked for; returns their senders, and the senders'
     /// names for them.
     fn discard_announced(&mut self) -> Vec<(Process, u64)> {

@@ -63,7 +63,7 @@ use crate::header::Word;
 use crate::messages::Messages;
 use crate::options::Options;
 use crate::profile::Profile;
-use crate::progress::{Asked, RollCall};
+use crate::progress::{Asked, Refusals, RollCall};
 use crate::request::{Requests, Stage};
 use crate::transport::Transport;
 use contexts::Contexts;
@@ -97,6 +97,7 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) standing: Option<Process>,
     /// When deaths were last looked for, in a process that never rests.
     pub(crate) roll_call: RollCall,
+    pub(crate) refusals: Refusals,
     /// The structure and the policy in words, if what was sent and received is to be told in the end.
     tells: Option<String>,
     /// The operating system's number of the process.
@@ -210,6 +211,7 @@ impl<T: Transport> Core<T> {
             attempts: 0,
             standing: None,
             roll_call: RollCall::default(),
+            refusals: Refusals::default(),
             tells: (options.statistics).then(|| {
                 format!(
                     "structure {}, policy {}",

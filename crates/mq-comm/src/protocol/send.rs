@@ -271,9 +271,10 @@ impl<T: Transport> Core<T> {
         step(Step::Deferred);
     }
 
-    /// Goes on with the outboxes, a few messages each; returns whether anything has moved.
+    /// Goes on with the outboxes, a few messages each; returns whether anything has moved. One that fails holds up no
+    /// other.
     pub(crate) fn flush(&mut self) -> Result<bool, Error> {
-        let mut moved = false;
+        let (mut moved, mut failed) = (false, None);
         let mut at = 0;
         while let Some(&to) = self.state.clogged.get(at) {
             let peer = &mut self.state.peers[to.index()];
@@ -283,7 +284,13 @@ impl<T: Transport> Core<T> {
                 };
                 let before = outgoing.done;
                 let requests = &mut self.state.requests;
-                let whole = attempt(&mut self.transport, requests, to, outgoing)?;
+                let whole = match attempt(&mut self.transport, requests, to, outgoing) {
+                    Ok(whole) => whole,
+                    Err(error) => {
+                        failed.get_or_insert(error);
+                        false
+                    }
+                };
                 moved |= whole || outgoing.done > before;
                 if !whole {
                     break;
@@ -301,7 +308,7 @@ impl<T: Transport> Core<T> {
         if moved && self.state.clogged.is_empty() {
             self.state.allow_sends(self.state.sends_kept);
         }
-        Ok(moved)
+        failed.map_or(Ok(moved), Err)
     }
 }
 

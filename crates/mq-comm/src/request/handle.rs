@@ -75,7 +75,7 @@ impl<B: Content, T: Transport> Request<B, T> {
     /// wait. `MPI_Request_get_status`, MPI 4.1 §3.7.6.
     ///
     /// # Errors
-    /// If the transport is damaged.
+    /// If the transport is damaged, or memory is refused, also for something else. The request goes on.
     pub fn test(&self) -> Result<bool, Error> {
         let mut core = self.inner.core();
         if !core.is_done(self.name.slot()) {
@@ -97,7 +97,8 @@ impl<B: Content, T: Transport> Request<B, T> {
     /// Waits until the request is complete, and returns its buffer however the request ended.
     ///
     /// # Errors
-    /// If the transport is damaged, so that the request cannot come to an end.
+    /// If the transport is damaged, or memory has been refused for a second, so that the request cannot come to an end.
+    /// The buffer is then lost.
     #[allow(unsafe_code, reason = "gives a buffer back as what it was")]
     pub fn finish(self) -> Result<(B, Result<Status, Error>), Error> {
         let mut core = self.inner.core();

@@ -26,7 +26,7 @@ impl<B: Content, T: Transport> ScopedRequest<B, T> {
     /// See [`Request::test`].
     ///
     /// # Errors
-    /// If the transport is damaged.
+    /// As [`Request::test`].
     pub fn test(&self) -> Result<bool, Error> {
         self.0.test()
     }
@@ -42,7 +42,7 @@ impl<B: Content, T: Transport> ScopedRequest<B, T> {
     /// See [`Request::finish`].
     ///
     /// # Errors
-    /// If the transport is damaged, so that the request cannot come to an end.
+    /// As [`Request::finish`].
     pub fn finish(self) -> Result<(B, Result<Status, Error>), Error> {
         self.0.finish()
     }

@@ -252,7 +252,8 @@ impl<T: Transport> RequestSet<T> {
     /// empty. `MPI_Waitany`, MPI 4.1 §3.7.5.
     ///
     /// # Errors
-    /// If the transport is damaged. What became of the request is in the [`Completion`].
+    /// If the transport is damaged, or memory has been refused for a second; the requests go on. What became of the
+    /// request is in the [`Completion`].
     ///
     /// # Cost
     /// The same for any number of requests, apart from a look at their communicators; once a process has

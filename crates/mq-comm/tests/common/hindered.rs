@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Instant;
 
 use mq_comm::transport::{Event, Transport};
 use mq_comm::{Options, World};
@@ -17,6 +18,10 @@ use mq_shm::{
 pub(crate) struct Hindrance {
     /// It has no memory for cells.
     pub(crate) refuses: Cell<bool>,
+    /// The same until then.
+    pub(crate) refuses_until: Cell<Option<Instant>>,
+    /// The same, for messages to this process.
+    pub(crate) refuses_to: Cell<Option<Process>>,
     /// It puts no more than the first bytes of a message into a ring.
     pub(crate) stalls: Cell<bool>,
     /// No hindrance: how often the program has asked in vain, and how often in a row.
@@ -33,6 +38,13 @@ impl Hindrance {
         let wants = self.wants.borrow();
         let all = wants.iter().map(|(&process, &times)| (process, times));
         all.filter(|&(_, times)| times != 0).collect()
+    }
+
+    fn is_refused(&self, to: Process) -> bool {
+        let until = self.refuses_until.get();
+        self.refuses.get()
+            || self.refuses_to.get() == Some(to)
+            || until.is_some_and(|until| Instant::now() < until)
     }
 
     fn count(&self, process: Option<Process>, more: i32) {
@@ -70,7 +82,7 @@ unsafe impl Transport for Hindered {
         message: &[u8],
         done: usize,
     ) -> Result<Sent, ShmError> {
-        if self.hindrance.refuses.get() {
+        if self.hindrance.is_refused(to) {
             return Err(ShmError::NoMemory {
                 what: "message cells",
                 bytes: 1,
@@ -180,7 +192,7 @@ unsafe impl Transport for Hindered {
     }
 }
 
-/// A world of one of two processes, and what can be put into its way.
+/// A world of one of several processes, and what can be put into its way.
 pub(crate) fn join(
     memory: Mapped,
     rank: u32,
