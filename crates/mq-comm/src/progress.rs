@@ -203,11 +203,17 @@ impl<T: Transport> Core<T> {
         self.rest()
     }
 
-    /// Goes round once for a caller that waits. That memory is refused for something ends no wait at once: it is
-    /// tried again in each round, and what is waited for may come without it.
     #[inline(always)]
     fn wait_a_round(&mut self, hand: Option<&Hand>) -> Result<bool, Error> {
-        match self.go_round(hand, true) {
+        let gone_round = self.go_round(hand, true);
+        self.bear_refusal(gone_round)
+    }
+
+    /// After a round of a caller that waits. That memory is refused for something ends no wait at once: it is tried
+    /// again in each round, and what is waited for may come without it.
+    #[inline(always)]
+    pub(crate) fn bear_refusal(&mut self, gone_round: Result<bool, Error>) -> Result<bool, Error> {
+        match gone_round {
             Err(error) if error.is_refusal() => self.bear(error),
             gone_round => gone_round,
         }

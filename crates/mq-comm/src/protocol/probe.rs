@@ -127,7 +127,8 @@ impl<T: Transport> Core<T> {
                 false => Err(gone),
             };
         }
-        if self.progress()? {
+        let gone_round = self.progress();
+        if self.bear_refusal(gone_round)? {
             return Ok(());
         }
         match self.state.waits_in_vain(from, pattern.context().0) {

@@ -199,8 +199,12 @@ pub(crate) fn join(
     options: &Options,
 ) -> (World<Hindered>, Rc<Hindrance>) {
     let hindrance = Rc::new(Hindrance::default());
+    let of_endpoint = mq_shm::Options::default().with(|o| {
+        o.fastbox = options.fastbox;
+        o.single_copy = options.single_copy;
+    });
     let transport = Hindered {
-        endpoint: Endpoint::join(memory, Process(rank), mq_shm::Options::default()).unwrap(),
+        endpoint: Endpoint::join(memory, Process(rank), of_endpoint).unwrap(),
         hindrance: hindrance.clone(),
     };
     // SAFETY: the others are worlds too.

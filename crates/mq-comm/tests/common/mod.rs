@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use mq_comm::Error;
+use mq_shm::ShmError;
 
 /// Tests that are running, and when each has to be done.
 static RUNNING: Mutex<Vec<(u64, &'static str, Instant)>> = Mutex::new(Vec::new());
@@ -85,6 +86,11 @@ pub(crate) fn is_gone(result: &Result<impl Sized, Error>, process: u32, word: &s
         }
         _ => false,
     }
+}
+
+/// Whether memory was refused.
+pub(crate) fn is_refusal(error: &Error) -> bool {
+    matches!(error, Error::Transport(error) if matches!(**error, ShmError::NoMemory { .. }))
 }
 
 /// Whether the kernel reads this process's memory for it, asked without anything of the library's: what

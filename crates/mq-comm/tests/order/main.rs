@@ -1,10 +1,13 @@
 //! Random sends, receives, probes and cancels between a few processes keep MPI's order for each
 //! sender, lose nothing and deliver nothing twice, with every structure and by every way.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod refused;
 
-use common::watchdog;
-use mq_comm::{Communicator, Options, Request, Source, TagSelector, World};
+use common::{is_refusal, watchdog};
+use mq_comm::transport::Transport;
+use mq_comm::{Communicator, Error, Options, Request, Source, TagSelector, World};
 use mq_core::structures::Kind;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -39,6 +42,11 @@ enum Step {
     Progress {
         at: u32,
     },
+    /// From now on memory is refused, or no longer.
+    Refuse {
+        at: u32,
+        refuses: bool,
+    },
 }
 
 fn steps(size: u32) -> impl Strategy<Value = Vec<Step>> {
@@ -59,11 +67,11 @@ fn steps(size: u32) -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// A receive or matched probe, in the order in which its process made them.
-struct Wanted {
+struct Wanted<T: Transport> {
     at: u32,
     from: Option<u32>,
     tag: Option<i32>,
-    request: Option<Request<Vec<u8>>>,
+    request: Option<Request<Vec<u8>, T>>,
     cancelled: bool,
     got: Option<Message>,
 }
@@ -88,7 +96,7 @@ impl Message {
     }
 }
 
-impl Wanted {
+impl<T: Transport> Wanted<T> {
     fn matches(&self, message: &Message) -> bool {
         self.at == message.to
             && self.from.is_none_or(|from| from == message.from)
@@ -100,11 +108,11 @@ impl Wanted {
     }
 }
 
-struct Run {
-    worlds: Vec<World>,
+struct Run<T: Transport> {
+    worlds: Vec<World<T>>,
     sent: Vec<Message>,
-    sending: Vec<Request<Vec<u8>>>,
-    wanted: Vec<Wanted>,
+    sending: Vec<Request<Vec<u8>, T>>,
+    wanted: Vec<Wanted<T>>,
 }
 
 fn source(from: Option<u32>) -> Source {
@@ -115,7 +123,27 @@ fn selector(tag: Option<i32>) -> TagSelector {
     tag.map_or(TagSelector::Any, TagSelector::from)
 }
 
-impl Run {
+/// Unless memory was refused.
+fn unless_refused<X>(result: Result<X, Error>) -> Option<X> {
+    match result {
+        Ok(done) => Some(done),
+        Err(error) => {
+            assert!(is_refusal(&error), "{error}");
+            None
+        }
+    }
+}
+
+impl<T: Transport> Run<T> {
+    fn new(worlds: Vec<World<T>>) -> Self {
+        Self {
+            worlds,
+            sent: vec![],
+            sending: vec![],
+            wanted: vec![],
+        }
+    }
+
     fn step(&mut self, step: &Step) {
         match *step {
             Step::Send { from, to, tag, len } => {
@@ -127,27 +155,31 @@ impl Run {
                     number,
                     len,
                 };
-                self.sent.push(message);
-                let sending = self.at(from).isend(message.bytes(), to, tag).unwrap();
-                self.sending.push(sending);
+                let begun = self.at(from).isend(message.bytes(), to, tag);
+                if let Some(sending) = unless_refused(begun.map_err(Error::from)) {
+                    self.sent.push(message);
+                    self.sending.push(sending);
+                }
             }
             Step::Receive { at, from, tag } => {
-                let request = self
+                let begun = self
                     .at(at)
-                    .irecv(vec![0; 60_000], source(from), selector(tag))
-                    .unwrap();
-                self.want(at, from, tag, request);
+                    .irecv(vec![0; 60_000], source(from), selector(tag));
+                if let Some(request) = unless_refused(begun.map_err(Error::from)) {
+                    self.want(at, from, tag, request);
+                }
             }
             Step::Take { at, from, tag } => {
-                if let Some(taken) = self.at(at).improbe(source(from), selector(tag)).unwrap() {
+                let taken = self.at(at).improbe(source(from), selector(tag));
+                if let Some(taken) = unless_refused(taken).flatten() {
                     let bytes = vec![0; taken.status().bytes() as usize];
                     let request = taken.irecv(bytes).unwrap();
                     self.want(at, from, tag, request);
                 }
             }
             Step::Probe { at, from, tag } => {
-                let found = self.at(at).iprobe(source(from), selector(tag)).unwrap();
-                if let Some(status) = found {
+                let found = self.at(at).iprobe(source(from), selector(tag));
+                if let Some(status) = unless_refused(found).flatten() {
                     assert!(from.is_none_or(|from| from == status.source()));
                     assert!(tag.is_none_or(|tag| tag == status.tag()));
                     let (source, tag) = (status.source(), status.tag());
@@ -170,17 +202,18 @@ impl Run {
                 }
             }
             Step::Progress { at } => {
-                self.at(at).progress().unwrap();
+                unless_refused(self.at(at).progress());
                 self.collect();
             }
+            Step::Refuse { .. } => unreachable!("a matter of transports that do"),
         }
     }
 
-    fn at(&self, rank: u32) -> &Communicator {
+    fn at(&self, rank: u32) -> &Communicator<T> {
         &self.worlds[rank as usize]
     }
 
-    fn want(&mut self, at: u32, from: Option<u32>, tag: Option<i32>, request: Request<Vec<u8>>) {
+    fn want(&mut self, at: u32, from: Option<u32>, tag: Option<i32>, request: Request<Vec<u8>, T>) {
         self.wanted.push(Wanted {
             at,
             from,
@@ -208,7 +241,7 @@ impl Run {
             let Some(request) = self.wanted[index].request.take() else {
                 continue;
             };
-            if !request.test().unwrap() {
+            if !unless_refused(request.test()).unwrap_or(false) {
                 self.wanted[index].request = Some(request);
                 continue;
             }
@@ -223,7 +256,7 @@ impl Run {
     fn settle(&mut self) {
         for _ in 0..60 {
             for world in &self.worlds {
-                world.progress().unwrap();
+                unless_refused(world.progress());
             }
         }
         self.collect();
@@ -232,7 +265,7 @@ impl Run {
     /// Receives all that is left.
     fn drain(&mut self) {
         self.settle();
-        loop {
+        for posted in 0.. {
             let got = self
                 .wanted
                 .iter()
@@ -241,6 +274,7 @@ impl Run {
             if got == self.sent.len() {
                 break;
             }
+            assert!(posted <= self.sent.len(), "messages are lost");
             let owed = |at: u32| {
                 let to = self.sent.iter().filter(|message| message.to == at).count();
                 let done = self
@@ -291,6 +325,19 @@ impl Run {
     }
 }
 
+/// One of sixteen sets of switches, and of three limits.
+fn options(switches: u32, limit: u32) -> Options {
+    let limit = limit as usize;
+    Options::default().with(|o| {
+        o.bypass = switches & 1 != 0;
+        o.fastbox = switches & 2 != 0;
+        o.single_copy = switches & 4 != 0;
+        o.eager_limit = [100, 16_000, 100_000][limit];
+        o.single_copy_from = Some([0, 20_000, 40_000][limit]);
+        o.unexpected_limit = [1 << 30, 0, 3_000][limit];
+    })
+}
+
 #[test]
 fn the_order_of_each_sender_is_kept() {
     let _dog = watchdog("the_order_of_each_sender_is_kept");
@@ -303,26 +350,13 @@ fn the_order_of_each_sender_is_kept() {
         let all = (2_u32..=4).prop_flat_map(|size| (Just(size), steps(size), 0..16_u32, 0..3_u32));
         runner
             .run(&all, |(size, steps, switches, limit)| {
-                let options = Options::default().with(|o| {
-                    o.structure = structure.into();
-                    o.bypass = switches & 1 != 0;
-                    o.fastbox = switches & 2 != 0;
-                    o.single_copy = switches & 4 != 0;
-                    o.eager_limit = [100, 16_000, 100_000][limit as usize];
-                    o.single_copy_from = Some([0, 20_000, 40_000][limit as usize]);
-                    o.unexpected_limit = [1 << 30, 0, 3_000][limit as usize];
-                });
+                let options = options(switches, limit).with(|o| o.structure = structure.into());
                 let worlds = World::seats(size, &options)
                     .unwrap()
                     .into_iter()
                     .map(|seat| seat.take().unwrap())
                     .collect();
-                let mut run = Run {
-                    worlds,
-                    sent: vec![],
-                    sending: vec![],
-                    wanted: vec![],
-                };
+                let mut run = Run::new(worlds);
                 for step in &steps {
                     run.step(step);
                 }
