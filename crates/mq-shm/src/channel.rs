@@ -233,7 +233,8 @@ pub struct Tuning {
     /// Cells sent to a peer before it gets a fastbox, under an adaptive policy. A message in parts
     /// counts once for each part.
     pub box_after: u32,
-    /// The most cells in transit to a peer or with it, under a policy that divides them; 0 counts as 1.
+    /// The most cells in transit to a peer or with it, under a policy that divides them; 0 counts as 1. One that is
+    /// lent to it for its answer is not counted.
     pub credits: u32,
     /// Cells by which a pool grows; 0 counts as 1.
     pub grow: u32,

@@ -11,13 +11,16 @@ use crate::segment::{Memory, Part};
 /// Cells that must exist for each one lent: a few pairs may have one, and most cells circulate.
 const MADE_FOR_LENT: usize = if cfg!(mq_loom) { 2 } else { 4 };
 
-/// With fewer cells, none is kept back for processes that have none yet.
+/// So many cells are kept back for processes that have none yet.
+const RESERVE: usize = 2;
+
+/// With fewer cells, none is.
 const ENOUGH: usize = 8;
 
 /// Once the system has refused more cells, this many wishes for more go by before it is asked again:
 /// each request takes two system calls, and a process with few cells available wishes for some with
 /// every message.
-const UNTIL_ASKED_AGAIN: u32 = 64;
+pub(crate) const UNTIL_ASKED_AGAIN: u32 = 64;
 
 /// Where a cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +45,9 @@ pub(crate) struct Pool {
     out_to: Vec<u32>,
     /// Cells that are lent.
     lent: u32,
-    /// Wishes for more cells that still go by, since the system has refused some.
+    /// The system has refused more cells, the last time that it was asked.
+    is_refused: bool,
+    /// Wishes for more cells that still go by before it is asked again.
     wishes: u32,
 }
 
@@ -54,24 +59,33 @@ impl Pool {
             cells: Vec::new(),
             out_to: vec![0; processes as usize],
             lent: 0,
+            is_refused: false,
             wishes: 0,
         }
     }
 
-    /// Whether few cells are available.
+    /// Whether few cells are available: it is time to fetch those that are done with.
     #[inline]
     pub(crate) fn is_low(&self, tuning: &Tuning) -> bool {
+        self.free.len() <= RESERVE.max(tuning.low_water as usize)
+    }
+
+    /// Whether so few are that the pool grows.
+    pub(crate) fn wants_more(&self, tuning: &Tuning) -> bool {
         self.free.len() <= tuning.low_water as usize
     }
 
     /// Whether the few available cells are kept for processes that have none, of which `to` is not
-    /// one: this process already has all the cells it may have, and not just a few, and others may
-    /// want some. With only two processes, each may use all: what is sent at a time, and how much, is
-    /// known.
-    pub(crate) fn keeps_back(&self, to: Process, tuning: &Tuning, geometry: &Geometry) -> bool {
-        let all = geometry.cells() as usize;
-        let has_all = self.cells.len() == all && all >= ENOUGH;
-        self.is_low(tuning) && has_all && geometry.processes() > 2 && self.out_to(to) > 0
+    /// one: this process already has all the cells it may have, or that the system gives it, and not
+    /// just a few, and others may want some. With only two processes, each may use all: what is sent
+    /// at a time, and how much, is known.
+    pub(crate) fn keeps_back(&self, to: Process, geometry: &Geometry) -> bool {
+        let has_all = self.is_refused || self.cells.len() == geometry.cells() as usize;
+        has_all
+            && self.free.len() <= RESERVE
+            && self.cells.len() >= ENOUGH
+            && geometry.processes() > 2
+            && self.out_to(to) > 0
     }
 
     /// An available cell, for a message to a process.
@@ -192,9 +206,10 @@ impl Pool {
             }
         }
         match memory.commit(Part::Cells(self.me, made, more)) {
-            Ok(()) => {}
+            Ok(()) => self.is_refused = false,
             // The existing cells will come back.
             Err(_) if made > 0 => {
+                self.is_refused = true;
                 self.wishes = UNTIL_ASKED_AGAIN;
                 return Ok(());
             }

@@ -7,6 +7,7 @@ use crate::endpoint::peer::NO_MESSAGE;
 use crate::endpoint::{Ending, Endpoint};
 use crate::error::ShmError;
 use crate::estate;
+use crate::fastbox::SLOTS;
 use crate::ids::Process;
 use crate::liveness::Gone;
 use crate::segment::{Memory, Part};
@@ -78,6 +79,7 @@ impl<M: Memory> Endpoint<M> {
                     process,
                     how,
                     takes,
+                    in_box: SLOTS,
                     buried: false,
                 });
                 found += 1;

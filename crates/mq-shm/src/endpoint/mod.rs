@@ -188,6 +188,8 @@ struct Ending {
     how: Gone,
     /// How often the queue had been taken when that was found.
     takes: u32,
+    /// Messages that there may still be in its box: no more than a box holds, even if it goes on sending.
+    in_box: u32,
     /// Everything shared with it is given up: only the report is left.
     buried: bool,
 }

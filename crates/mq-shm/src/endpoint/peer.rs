@@ -36,8 +36,8 @@ pub(super) struct Peer {
     pub(super) before_box: u32,
     /// How many times a message from it is wanted.
     pub(super) wanted: u32,
-    /// There is no memory for a fastbox to it.
-    pub(super) no_box: bool,
+    /// Cells that still go to it before memory for a fastbox is asked for again, which was refused.
+    pub(super) box_wishes: u32,
     /// There has been, or will be, a message between the two.
     pub(super) met: bool,
     /// A note records that it may hold something of this process's.
@@ -78,7 +78,7 @@ impl Peer {
             answers: false,
             before_box: 0,
             wanted: 0,
-            no_box: false,
+            box_wishes: 0,
             met: false,
             noted: false,
             struck_out: false,

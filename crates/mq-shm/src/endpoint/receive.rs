@@ -200,6 +200,7 @@ impl<M: Memory> Endpoint<M> {
         let Some(&Ending {
             process,
             takes,
+            in_box,
             buried,
             ..
         }) = self.ending.last()
@@ -209,9 +210,18 @@ impl<M: Memory> Endpoint<M> {
         if buried {
             return self.ended();
         }
-        let in_box = self.in_box(process).map(|len| (process, Held::in_box(len)));
-        let found = match in_box {
-            Some(found) => Some(found),
+        let next = if in_box > 0 {
+            self.in_box(process).map(Held::in_box)
+        } else {
+            None
+        };
+        let found = match next {
+            Some(held) => {
+                if let Some(ending) = self.ending.last_mut() {
+                    ending.in_box -= 1;
+                }
+                Some((process, held))
+            }
             // All that was in the queue when its end was found has been received.
             None if self.shadow.is_empty() && self.takes != takes => None,
             None => self.in_queue()?,
@@ -279,10 +289,10 @@ impl<M: Memory> Endpoint<M> {
             .body
             .with(|body| unsafe { ptr::read_volatile(&raw const (*body).head) });
         let due = self.peers[from.index()].due;
+        if due == NO_MESSAGE {
+            return Ok(None);
+        }
         if head.sequence != due {
-            if due == NO_MESSAGE {
-                return Ok(None);
-            }
             // What was sent before went through the fastbox, and is there.
             let late = if head.sequence > due {
                 self.in_box(from)

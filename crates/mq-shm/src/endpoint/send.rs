@@ -18,7 +18,7 @@ use crate::estate;
 use crate::fastbox::{BOX_PAYLOAD, LINE_PAYLOAD, LONGEST_WAIT, Outlet};
 use crate::found::Found;
 use crate::ids::{CellId, CellName, Process};
-use crate::pool::Pool;
+use crate::pool::{Pool, UNTIL_ASKED_AGAIN};
 use crate::segment::{Memory, Part};
 use crate::sleeper;
 use crate::steps::{Step, step};
@@ -297,7 +297,7 @@ impl<M: Memory> Endpoint<M> {
         if self.pool.is_low(&tuning) {
             self.refill(to)?;
             // A process that does not receive must not hold up those that do.
-            if self.pool.keeps_back(to, &tuning, self.geometry()) {
+            if self.pool.keeps_back(to, self.geometry()) {
                 return Ok(None);
             }
         }
@@ -313,7 +313,7 @@ impl<M: Memory> Endpoint<M> {
         if self.pool.is_low(&tuning) {
             self.collect()?;
         }
-        if self.pool.is_low(&tuning) {
+        if self.pool.wants_more(&tuning) {
             self.pool.grow(&self.memory, &tuning, &mut self.counters)?;
         }
         Ok(())
@@ -350,16 +350,20 @@ impl<M: Memory> Endpoint<M> {
             Policy::AdaptivePerPeer | Policy::AdaptiveShared => self.options.tuning.box_after,
             Policy::Shared => return false,
         };
-        if peer.outlet.is_some() || peer.no_box || !self.options.fastbox || to == self.me {
+        if peer.outlet.is_some() || !self.options.fastbox || to == self.me {
             return false;
         }
         if peer.before_box < threshold {
             peer.before_box += 1;
             return false;
         }
+        if peer.box_wishes > 0 {
+            peer.box_wishes -= 1;
+            return false;
+        }
         if self.memory.commit(Part::FastBox(self.me, to)).is_err() {
             // The queue works as well, only slower.
-            peer.no_box = true;
+            peer.box_wishes = UNTIL_ASKED_AGAIN;
             return false;
         }
         step(Step::BoxMade);

@@ -1,6 +1,7 @@
 mod cooperative;
 mod ends;
 mod full;
+mod scarce;
 mod waited_for;
 
 use core::time::Duration;
@@ -10,6 +11,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::*;
 use crate::channel::Policy;
+use crate::fastbox::SLOTS;
 use crate::segment::Heap;
 use crate::sync::AtomicU32;
 use crate::wait::Idle;
@@ -73,6 +75,7 @@ fn others_who_send_without_end_do_not_hide_that_one_has_ended() {
         process,
         how,
         takes,
+        in_box: SLOTS,
         buried: false,
     });
     let mut seen = Vec::new();

@@ -17,6 +17,7 @@ use std::ptr::{self, NonNull};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, Mode, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
+use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use rustix::process::{Resource, geteuid, getrlimit};
 use rustix::shm;
@@ -57,7 +58,13 @@ impl Mapped {
     /// memory for the entries of the processes.
     pub fn create(geometry: Geometry) -> Result<Self, ShmError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = memfd_create("mq-segment", flags).map_err(system("making a memory file"))?;
+        // A system may want it to be said that nothing in the file will be executed (`vm.memfd_noexec`); one before
+        // Linux 6.3 does not know that.
+        let file = match memfd_create("mq-segment", flags | MemfdFlags::NOEXEC_SEAL) {
+            Err(Errno::INVAL) => memfd_create("mq-segment", flags),
+            made => made,
+        };
+        let file = file.map_err(system("making a memory file"))?;
         let file = known(file, "a new segment")?;
         Self::fill(&file, &geometry, "a new segment")?;
         // No process can pull memory from under those that have mapped it.
@@ -143,7 +150,7 @@ impl Mapped {
         loop {
             match shm::open(name, flags, mode) {
                 Ok(file) => return Self::make(file, &geometry, name),
-                Err(rustix::io::Errno::EXIST) => {}
+                Err(Errno::EXIST) => {}
                 Err(error) => return Err(system(&format!("making {name} in /dev/shm"))(error)),
             }
             match Self::wait_for(name, mode, Duration::from_secs(10)) {
@@ -229,7 +236,7 @@ impl Mapped {
     pub fn forget_of(name: &str, file: BorrowedFd<'_>) -> Result<bool, ShmError> {
         let there = match shm::open(name, shm::OFlags::RDONLY, Mode::empty()) {
             Ok(there) => there,
-            Err(rustix::io::Errno::NOENT) => return Ok(false),
+            Err(Errno::NOENT) => return Ok(false),
             Err(error) => return Err(system(&format!("looking at {name} in /dev/shm"))(error)),
         };
         let identity = |status: rustix::fs::Stat| (status.st_dev, status.st_ino);

@@ -4,6 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::*;
+use crate::endpoint::peer::NO_MESSAGE;
 use crate::liveness::Watch;
 
 fn join(segment: &Arc<Heap>, number: u32) -> Endpoint<Arc<Heap>> {
@@ -205,4 +206,57 @@ fn an_heir_that_is_killed_or_has_no_descriptor_holds_nothing_back() {
         assert_eq!(last.check_peers(), 0, "it has to do with the owner only");
         assert!(segment.is_given_back(owner).unwrap());
     }
+}
+
+/// One whose end was reported by mistake, and that goes on, cannot have more in its box than a box holds.
+#[test]
+fn who_goes_on_although_its_end_was_found_does_not_hide_others() {
+    let segment = Heap::new(Geometry::new(3).unwrap());
+    let join = |number| Endpoint::join(Arc::clone(&segment), Process(number), Options::default());
+    let [mut alice, mut bob, mut carol] = [0, 1, 2].map(|number| join(number).unwrap());
+    let send = |endpoint: &mut Endpoint<Arc<Heap>>| {
+        let _ = endpoint.try_send(Process(1), [0; 2], b"short", 0).unwrap();
+    };
+    while bob.open.len() < 2 {
+        send(&mut alice);
+        send(&mut carol);
+        while bob.poll().unwrap().is_some() {}
+    }
+    send(&mut carol);
+    liveness::left(segment.place(alice.me()), Gone::Died);
+    bob.want(Some(alice.me())).unwrap();
+    assert_eq!(bob.check_peers(), 1);
+    let mut seen = Vec::new();
+    for _ in 0..200 {
+        send(&mut alice);
+        seen.push(match bob.poll().unwrap() {
+            Some(Arrival::Message(message)) => Some(message.source()),
+            Some(Arrival::Gone(..)) => None,
+            None => break,
+        });
+    }
+    let end = seen.iter().position(Option::is_none).unwrap();
+    assert!(end <= SLOTS as usize, "{end}");
+    assert_eq!(seen[end + 1..], [Some(carol.me())]);
+}
+
+/// Not even one with the number that none should have.
+#[test]
+fn nothing_comes_from_a_process_whose_end_was_reported() {
+    let segment = Heap::new(Geometry::new(3).unwrap());
+    let [mut alice, mut bob, mut carol] = [0, 1, 2].map(|number| join(&segment, number));
+    liveness::left(segment.place(alice.me()), Gone::Died);
+    bob.want(Some(alice.me())).unwrap();
+    assert_eq!(bob.check_peers(), 1);
+    assert!(matches!(bob.poll(), Ok(Some(Arrival::Gone(..)))));
+    for number in [NO_MESSAGE, 1, NO_MESSAGE - 1] {
+        alice.peers[1].sequence = number;
+        assert_eq!(send_short(&mut alice, &bob), Sent::Whole);
+    }
+    assert_eq!(send_short(&mut carol, &bob), Sent::Whole);
+    match bob.poll().unwrap() {
+        Some(Arrival::Message(message)) => assert_eq!(message.source(), carol.me()),
+        other => panic!("{other:?}"),
+    }
+    assert!(bob.poll().unwrap().is_none());
 }
