@@ -222,11 +222,11 @@ impl<T: Transport> Core<T> {
     #[cold]
     #[inline(never)]
     fn bear(&mut self, refusal: Error) -> Result<bool, Error> {
-        if !self.refusals.are_bearable() {
-            return Err(refusal);
-        }
         self.transport.rest_briefly(&mut self.idle)?;
-        Ok(true)
+        match self.refusals.are_bearable() {
+            true => Ok(true),
+            false => Err(refusal),
+        }
     }
 
     /// The same for a caller that waits for some requests and sends nothing meanwhile: if nobody else is left

@@ -251,7 +251,8 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     ///
     /// # Errors
     /// The error of the first failed request that had not been reported; otherwise as
-    /// [`wait_any`](Self::wait_any).
+    /// [`wait_any`](Self::wait_any): then requests whose handles were dropped, and that have ended well
+    /// meanwhile, count as reported.
     pub fn wait_all(&self) -> Result<(), Error> {
         let mut core = self.communicator.inner.core();
         core.wait_pending(self.set)?;

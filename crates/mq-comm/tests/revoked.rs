@@ -342,3 +342,39 @@ fn who_has_revoked_and_dies_leaves_nobody_waiting() {
         assert!(matches!(run, Err(Error::Cancelled)), "{run:?}");
     }
 }
+
+/// Nothing is sent or received there.
+#[test]
+fn operations_of_a_single_rank_fail_too() {
+    let _dog = watchdog("operations of a single rank");
+    let world = World::alone().unwrap();
+    let on = world.dup().unwrap();
+    on.barrier().unwrap();
+    on.revoke().unwrap();
+    assert!(is_revoked(on.barrier()));
+    assert!(is_revoked(on.broadcast(&mut [0_u8], 0)));
+    assert!(is_revoked(on.dup()));
+    assert!(is_revoked(on.split(Some(0), 0)));
+    assert_eq!(on.agree(5).unwrap(), 5);
+    assert_eq!(on.shrink().unwrap().size(), 1);
+    world.barrier().unwrap();
+}
+
+/// Who is told of a revocation is not the cause of it.
+#[test]
+fn what_has_led_to_a_revocation_is_what_threads_report() {
+    let _dog = watchdog("what has led to a revocation");
+    let run = World::threads(3, |world| {
+        let work = world.dup()?;
+        match work.rank() {
+            0 => work.recv(&mut [0_u8], 1, 7).map(drop),
+            1 => {
+                let died = work.recv(&mut [0_u8], 2, 7).map(drop);
+                work.revoke()?;
+                died
+            }
+            _ => Err(Error::Cancelled),
+        }
+    });
+    assert!(matches!(run, Err(Error::Cancelled)), "{run:?}");
+}

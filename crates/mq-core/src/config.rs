@@ -55,8 +55,8 @@ pub struct Tuning {
     /// longer ones visit all.
     pub scan_limit: u32,
     /// `indexed`: if the two queues together hold more entries than this, at most 4,096, they become
-    /// deep as soon as storage has to grow for one of them, whatever their searches cost. It bounds
-    /// what one step moves when the form changes.
+    /// deep as soon as one of them has used up its slots, whatever their searches cost. It bounds what
+    /// one step indexes when the form changes.
     pub short_limit: u32,
     /// `indexed`: the seed of the hash; 0 counts as none. Without a seed every context draws a secret
     /// one, so that nobody can choose tags that collide; with a seed, runs can be compared instruction
@@ -72,7 +72,8 @@ pub struct Tuning {
     /// `pnp`: the length of a shared queue at which partners are chosen (theta), at least 1.
     pub partner_threshold: u32,
     /// `pnp`, `col`: dedicated queues are limited to k times the square root of the communicator size;
-    /// this is k for point-to-point traffic, 8 as in §5.3 of their paper. At 0 and below nothing is dedicated.
+    /// this is k for point-to-point traffic, 8 as in §5.3 of their paper. At 0 and below nothing is dedicated, and
+    /// never more than 2^20 queues are.
     pub point_to_point_k: f64,
     /// The same for collective traffic. In that paper 2 to 4 were enough for all applications but one.
     pub collective_k: f64,
@@ -112,6 +113,7 @@ impl Tuning {
         reason = "saturating, and negative or NaN k means none"
     )]
     pub(crate) fn dedicated_limit(k: f64, size: u32) -> usize {
-        (k * f64::from(size).sqrt()) as usize
+        const MOST: usize = 1 << 20;
+        MOST.min((k * f64::from(size).sqrt()) as usize)
     }
 }

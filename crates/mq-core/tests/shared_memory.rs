@@ -2,10 +2,13 @@
 
 #![cfg(all(feature = "shared", not(mq_loom)))]
 
+use std::sync::Arc;
+
+use mq_core::config::Clusters;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::shared::{Sharding, SharedEngine};
-use mq_core::structures::Indexed;
-use mq_core::{Arrive, Budget, ContextOptions, EngineOptions, Footprint};
+use mq_core::structures::{ClusteredLists, Indexed};
+use mq_core::{Arrive, Budget, ContextId, ContextOptions, EngineOptions, Footprint, Rank, Tuning};
 
 type Queues = Indexed<MpiPattern, u32, u32>;
 
@@ -50,4 +53,17 @@ fn what_is_kept_of_each_source_is_counted() {
         engine.memory().index
     });
     assert!(limited >= without + 1000 * 8, "{limited}, {without}");
+}
+
+#[test]
+fn a_freed_context_lets_go_of_its_profile() {
+    let profile = Arc::new(Clusters::new([((ContextId(0), Rank(1)), 0)]));
+    let kept = Arc::downgrade(&profile);
+    let engine: SharedEngine<ClusteredLists<MpiPattern, u32, u32>> = SharedEngine::new();
+    let tuning = Tuning::default().with(|tuning| tuning.clusters = Some(profile));
+    let made = engine.create_context(0, ContextOptions::new().tuning(tuning));
+    drop(made.expect("a new context"));
+    assert!(kept.upgrade().is_some(), "it uses it");
+    engine.free_context(0, &mut |_| {}).expect("it is there");
+    assert!(kept.upgrade().is_none());
 }

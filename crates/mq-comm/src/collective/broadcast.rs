@@ -45,6 +45,9 @@ impl<T: Transport> Communicator<T> {
         if root >= size {
             return Err(Error::Rank { rank: root, size });
         }
+        if size == 1 {
+            return self.unless_revoked();
+        }
         // As if the root were rank 0: a rank's parent is its number with the lowest set bit cleared.
         let place = (self.rank() + size - root) % size;
         let rank_at = |place: u32| (place + root) % size;

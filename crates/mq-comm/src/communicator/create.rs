@@ -182,6 +182,9 @@ impl<T: Transport> Communicator<T> {
 
     /// A number that is free at all ranks, and the ranks that this one is to share it with.
     fn number_for(&self, wish: Wish) -> Result<(u32, Rc<[u32]>), Error> {
+        if self.size() == 1 {
+            self.unless_revoked()?;
+        }
         // Others' messages about communicators that are over may have come, and make numbers free. A failure
         // there is no reason to keep the others waiting.
         let _ = self.inner.core().take_in(self.size());

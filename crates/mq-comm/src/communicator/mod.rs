@@ -182,7 +182,7 @@ impl<T: Transport> Communicator<T> {
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; [`Error::Gone`] if the receiver has ended; [`Error::Revoked`];
     /// [`Error::Transport`] if the system has no memory to send the message through, or the shared memory is
-    /// damaged.
+    /// damaged. If others wait to be sent before it, it may go out after them all the same, once there is memory.
     ///
     /// # Cost
     /// Short messages: one copy, and the stores of the transport.

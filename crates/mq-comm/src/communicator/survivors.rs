@@ -163,6 +163,14 @@ impl<T: Transport> Communicator<T> {
             .is_revoked(self.inner.number)
     }
 
+    /// For an operation of all ranks that neither sends nor receives where there is only one.
+    pub(crate) fn unless_revoked(&self) -> Result<(), Error> {
+        match self.is_revoked() {
+            true => Err(Error::Revoked),
+            false => Ok(()),
+        }
+    }
+
     /// A communicator of the live ranks, in the order of their ranks. All of them have to call it; a rank
     /// that has ended, or ends meanwhile, need not. `MPI_Comm_shrink` of ULFM.
     ///

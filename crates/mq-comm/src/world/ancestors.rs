@@ -35,6 +35,15 @@ pub(super) fn above(programs: &[&str]) -> Option<Above> {
     ancestors().find(|above| above.runs_one_of(programs))
 }
 
+/// Which of these lists has a program that the nearest ancestor process runs of those that run any.
+pub(super) fn nearest_of(all: &[&[&str]]) -> Option<usize> {
+    first_met(ancestors(), all)
+}
+
+fn first_met(mut ancestors: impl Iterator<Item = Above>, all: &[&[&str]]) -> Option<usize> {
+    ancestors.find_map(|above| all.iter().position(|programs| above.runs_one_of(programs)))
+}
+
 /// The name of the parent process.
 #[cfg(test)]
 pub(super) fn parents_program() -> String {
@@ -97,16 +106,33 @@ mod tests {
         }
     }
 
+    fn above_each_other(chain: &[&str]) -> impl Iterator<Item = Above> {
+        chain.iter().zip(100..).map(|(program, number)| Above {
+            number,
+            parent: number + 1,
+            started: 0,
+            program: (*program).to_owned(),
+        })
+    }
+
+    #[test]
+    fn of_several_launchers_the_nearest_is_found() {
+        let all = [
+            &["prted", "mpirun"][..],
+            &["hydra_pmi_proxy"],
+            &["slurmstepd"],
+        ];
+        let met = |chain: &[&str]| first_met(above_each_other(chain), &all);
+        assert_eq!(met(&["bash", "slurmstepd", "driver", "mpirun"]), Some(2));
+        assert_eq!(met(&["prted", "slurmstepd", "hydra_pmi_prox"]), Some(0));
+        assert_eq!(met(&["hydra_pmi_proxy", "mpirun"]), Some(1));
+        assert_eq!(met(&["bash", "sshd"]), None);
+    }
+
     #[test]
     fn of_two_launchers_the_one_that_is_met_first_is_nearer() {
         let is_nearer = |chain: &[&str], programs: &[&str], mq: u32| {
-            let ancestors = chain.iter().zip(100..).map(|(program, number)| Above {
-                number,
-                parent: number + 1,
-                started: 0,
-                program: (*program).to_owned(),
-            });
-            is_met_first(&ancestors.collect::<Vec<_>>(), programs, mq)
+            is_met_first(&above_each_other(chain).collect::<Vec<_>>(), programs, mq)
         };
         let both = ["bash", "prted", "prterun", "bash", "mq", "slurmstepd"];
         assert!(is_nearer(&both, &["orted", "prted"], 104), "below `mq run`");

@@ -1,6 +1,6 @@
 //! The launchers that are known, and the variables by which the processes that they start find each other.
 
-use super::ancestors::{above, is_nearer, starter};
+use super::ancestors::{above, is_nearer, nearest_of, starter};
 
 /// The environment, by name.
 pub(super) type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
@@ -88,6 +88,14 @@ impl Launcher {
 /// The known launcher, other than `mq run`, that has started this process along with others.
 pub(super) fn known(there: &dyn Fn(&str) -> bool) -> Option<&'static Launcher> {
     let is_of = |launcher: &Launcher| launcher.has_set(there);
+    // One may have been called below another, whose variables are still there.
+    let all = [&OPEN_MPI, &MPICH, &FLUX, &SLURM];
+    let set: Vec<&Launcher> = all.into_iter().filter(|launcher| is_of(launcher)).collect();
+    if set.len() > 1
+        && let Some(nearest) = nearest_of(&set.iter().map(|of| of.programs).collect::<Vec<_>>())
+    {
+        return Some(set[nearest]);
+    }
     if is_of(&OPEN_MPI) {
         return Some(&OPEN_MPI);
     }

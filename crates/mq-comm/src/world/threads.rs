@@ -173,6 +173,7 @@ fn distance(error: &Error) -> u8 {
     match error {
         Error::Gone { .. } => 2,
         Error::Elsewhere { .. }
+        | Error::Revoked
         | Error::Withdrawn { .. }
         | Error::Disagreement(FOUND_ELSEWHERE) => 1,
         _ => 0,

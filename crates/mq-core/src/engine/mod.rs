@@ -121,7 +121,7 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     /// A number greater than those of all handles of this engine: another engine that
-    /// [begins](EngineOptions::first_sequence) there treats them as stale.
+    /// [begins](EngineOptions::first_sequence) there treats them as stale, unless it is above 2^63, where none begins.
     pub fn next_sequence(&self) -> u64 {
         let objects = self.objects.iter();
         let numbers = objects.map(|object| object.queues.next_sequence());
@@ -228,7 +228,9 @@ impl<Q: MatchQueues> Engine<Q> {
         if wanted <= objects || !self.may_be_free(wanted - objects) {
             return;
         }
-        self.objects.reserve_exact(wanted + 1 - objects);
+        // An eighth more, so that numbers with gaps do not have all of them moved each time.
+        self.objects
+            .reserve_exact((wanted + 1 - objects).max(objects / 8));
         for number in objects..wanted {
             let queues = Q::with_config(&Config::default());
             self.objects.push(Object::new(queues));

@@ -289,6 +289,8 @@ impl<Q: MatchQueues> Context<Q> {
         for shard in &mut all.shards {
             **shard = Place::absent();
         }
+        // A profile of senders may be large.
+        *self.config.lock() = Config::default();
         self.all_stand(&mut all, standing);
         Ok((removed, retired))
     }

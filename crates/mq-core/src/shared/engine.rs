@@ -125,8 +125,8 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// Another `SharedEngine` that [begins](EngineOptions::first_sequence) at this number treats the
-    /// handles of this one as stale. Do not compare it with a [`Handle::sequence`], whose upper bits name
-    /// the shard.
+    /// handles of this one as stale, unless it is above 2^56, where none begins. Do not compare it with a
+    /// [`Handle::sequence`], whose upper bits name the shard.
     ///
     /// # Cost
     /// Takes all locks, one context after another.

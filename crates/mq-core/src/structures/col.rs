@@ -325,6 +325,26 @@ mod tests {
         }
     }
 
+    /// Calls of one sender that get longer and longer, whose messages no list tells apart, with a k of any size.
+    #[test]
+    fn lists_that_do_not_help_are_bounded_whatever_k_is() {
+        let mut config = Config::default().with_size(1);
+        config.tuning.collective_k = f64::MAX;
+        let mut queues: Col<MpiPattern, u32, u32> = Col::with_config(&config);
+        let class = TrafficClass::Gather;
+        for messages in [10, 22, 46, 94, 190, 382, 766, 1534] {
+            for tag in 0..messages {
+                let _ = queues.arrive(MpiEnvelope::new(0, 0, tag).with_class(class), 0);
+            }
+            for tag in (0..messages).rev() {
+                let pattern = MpiPattern::new(0, 0, tag).with_class(class);
+                let _ = queues.post(pattern, 0);
+            }
+        }
+        let lists = queues.dedicated_lists(Queue::Unexpected);
+        assert!(lists <= 1 << 20, "{lists}");
+    }
+
     /// As the first messages of a program tell little about the later ones.
     #[test]
     fn an_operation_that_nobody_announces_may_need_more_lists_later() {

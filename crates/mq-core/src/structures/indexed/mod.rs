@@ -3,7 +3,7 @@
 //! **Short form.** The entries of each queue are contiguous, except for holes, in a window of its
 //! storage, without links: a new entry is written after the last one, and removing the first changes
 //! one number. Nothing beats this while a search ends within a few entries, as nearly every search in
-//! applications does. The length of a queue does not matter if it is taken in order.
+//! applications does. The length of a queue does not matter if it is taken in order, and empties now and then.
 //!
 //! **Tabled form.** When a search would visit more entries than
 //! [`Tuning::scan_limit`](crate::Tuning::scan_limit), three times as many with a wildcard, the queue
@@ -13,10 +13,10 @@
 //! buckets per mask in use. Messages are linked for a class of wildcards when searches of the class have
 //! cost more than the linking. A queue that drains is short again.
 //!
-//! **Deep form.** When storage has to grow for queues of more than
-//! [`Tuning::short_limit`](crate::Tuning::short_limit) entries, or a shorter tabled queue has used up its
-//! slots because it stays long and never drains, both queues leave their windows. One table then finds
-//! an entry of either kind by what it must match exactly. A posted receive and an unexpected message
+//! **Deep form.** When a queue has used up the slots of its window while both together have more than
+//! [`Tuning::short_limit`](crate::Tuning::short_limit) entries, or while it has more than half of the
+//! slots that a window may have, or because it is tabled, stays long and never drains, both queues leave
+//! their windows. One table then finds an entry of either kind by what it must match exactly. A posted receive and an unexpected message
 //! never have the same key, or they would have matched; so one probe searches one queue and finds the
 //! place of insertion in the other. Wildcard receives have a table of their own, with one class per
 //! mask in use; candidates of several classes are merged by sequence number. When few entries are
