@@ -339,6 +339,7 @@ impl<T: Transport> Core<T> {
                 // unwinding from here.
                 let hand = unsafe { self.state.lend(pattern, from, into) };
                 let begun = self.gone(process, how);
+                let begun = self.bear_in_hand(&hand, begun);
                 let result = self.see_through(hand.request, Some(&hand), begun);
                 core::mem::forget(no_panic);
                 result.map(Some)
@@ -358,10 +359,32 @@ impl<T: Transport> Core<T> {
         // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
         // unwinding from here.
         let hand = unsafe { self.state.lend(pattern, from, into) };
-        let begun = self.begin_blocking(&hand, from);
+        let begun = loop {
+            let begun = self.begin_blocking(&hand, from);
+            let is_refused = begun.as_ref().is_err_and(Error::is_refusal);
+            match self.bear_in_hand(&hand, begun) {
+                // Nothing of it has begun.
+                Ok(()) if is_refused && self.is_in_hand(&hand) => {}
+                begun => break begun,
+            }
+        };
         let result = self.see_through(hand.request, Some(&hand), begun);
         core::mem::forget(no_panic);
         result
+    }
+
+    /// After something for another message than that of a receive in hand, which waits on if memory was refused.
+    fn bear_in_hand(&mut self, hand: &Hand, done: Result<(), Error>) -> Result<(), Error> {
+        match done {
+            Err(error) if error.is_refusal() && self.is_in_hand(hand) => {
+                self.bear_refusal(Err(error)).map(drop)
+            }
+            done => done,
+        }
+    }
+
+    fn is_in_hand(&self, hand: &Hand) -> bool {
+        self.state.requests.at(hand.request).stage == Stage::Hand
     }
 
     fn begin_blocking(&mut self, hand: &Hand, from: Process) -> Result<(), Error> {
@@ -384,6 +407,7 @@ impl<T: Transport> Core<T> {
             follow,
         } = other;
         let begun = follow.and_then(|follow| self.follow(source, follow));
+        let begun = self.bear_in_hand(&hand, begun);
         let result = self.see_through(hand.request, Some(&hand), begun);
         core::mem::forget(no_panic);
         result

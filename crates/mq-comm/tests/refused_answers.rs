@@ -169,3 +169,33 @@ fn what_is_refused_for_one_process_holds_up_nothing_that_is_for_another() {
     assert!(sending.iter().all(|request| request.test().unwrap()));
     drop(sending);
 }
+
+/// A message that is too many comes before the one that is waited for, and its sender can not be told.
+#[test]
+fn what_is_refused_for_one_message_ends_no_receive_of_another() {
+    let _dog = watchdog("what_is_refused_for_one_message");
+    for (bypass, is_early) in [(true, false), (true, true), (false, false), (false, true)] {
+        let options = Options::default().with(|o| {
+            o.unexpected_limit = 0;
+            o.bypass = bypass;
+        });
+        let memory = Mapped::create(Geometry::new(3).unwrap()).unwrap();
+        let open = || Mapped::open(memory.file().try_clone_to_owned().unwrap(), "it").unwrap();
+        let [(one, _), (two, hindrance), (three, _)] =
+            [0, 1, 2].map(|rank| join(open(), rank, &options));
+        hindrance.refuses_to.set(Some(Process(2)));
+        if is_early {
+            // Something of it is in a queue.
+            one.send(&[9_u8], 1, 9).unwrap();
+            two.probe(0, 9).unwrap();
+        }
+        three.send(&[1_u8], 1, 9).unwrap();
+        one.send(&[2_u8], 1, 7).unwrap();
+        let mut word = [0_u8];
+        two.recv(&mut word, 0, 7).unwrap();
+        assert_eq!(word, [2]);
+        hindrance.refuses_to.set(None);
+        two.recv(&mut word, 2, 9).unwrap();
+        assert_eq!(word, [1]);
+    }
+}

@@ -9,7 +9,7 @@
 //! empties them into the receive's buffer; if there is none, into memory of its own, and then it has the
 //! sender hold back until it asks for a ring again. It does the same when it is time to find out whether
 //! another way is quicker (`ways`), and where messages are answers (`turns`). A sender that does not hear of that
-//! has no more than a [`CREDIT`].
+//! has no more than a [`CREDIT`], and gets none while too many messages are unexpected (`flood`).
 //!
 //! Every message that has gone ahead is taken out of the ring, whoever it is for, since those after it wait
 //! for its buffers.
@@ -18,7 +18,7 @@ use mq_shm::{Process, Stretch};
 
 use super::arrive::corrupt;
 use super::rings::Pull;
-use super::{Core, State, Target, What};
+use super::{Core, Follow, State, Target, What};
 use crate::error::Error;
 use crate::header::{self, Kind, Payload, RingGiven};
 use crate::messages;
@@ -126,7 +126,7 @@ impl<T: Transport> Core<T> {
         let slot = self.state.requests.at_mut(send);
         let (to, bytes, bits) = (slot.peer, slot.buffer.len(), slot.bits);
         let peer = &self.state.peers[to.index()];
-        if !peer.ahead.allows(bytes) || !peer.outbox.is_empty() {
+        if !peer.ahead.allows(bytes) || !peer.outbox.is_empty() || peer.wants_announcements {
             return false;
         }
         if self.transport.expose(slot.buffer.bytes()).shared.is_some() {
@@ -168,7 +168,11 @@ impl<T: Transport> Core<T> {
     pub(super) fn hold_back(&mut self, from: Process) -> Result<(), Error> {
         step(Step::CameTooEarly);
         self.turn_rings()?;
-        self.tell_to_hold_back(from)
+        self.tell_to_hold_back(from)?;
+        match self.state.after_keeping(from) {
+            Follow::Flooded => self.ask_to_announce(from),
+            _ => Ok(()),
+        }
     }
 
     /// Has a process announce what it sends, unless it already does.

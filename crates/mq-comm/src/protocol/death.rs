@@ -53,7 +53,7 @@ impl<T: Transport> Core<T> {
         } = &mut self.state;
         rings.stop_pushing(|send| requests.at(send).peer == process);
         // What it had put into rings before it ended is still there.
-        let turned = self.empty_rings();
+        let emptied = self.empty_rings_of(process);
         let peer = &mut self.state.peers[process.index()];
         peer.gone = Some(how);
         peer.outbox.clear();
@@ -75,14 +75,7 @@ impl<T: Transport> Core<T> {
         // What of its messages was kept, and is lost, takes no memory any more.
         self.after_release();
         // A failure there is no reason to ignore the death.
-        turned
-    }
-
-    fn empty_rings(&mut self) -> Result<(), Error> {
-        if self.state.rings.is_moving() {
-            while self.turn_rings()? {}
-        }
-        Ok(())
+        emptied
     }
 
     /// Its announced messages cannot be fetched any more, and the rest of those that went ahead is in no
@@ -251,6 +244,8 @@ impl<T: Transport> Core<T> {
     /// no longer exists.
     fn leave(&mut self) -> Result<(), Error> {
         if self.state.has_failed || std::thread::panicking() {
+            // From now on, nothing more is announced.
+            self.state.has_failed = true;
             let mut withdrawn = Ok(());
             for send in self.state.requests.in_stage(Stage::Announced) {
                 let slot = self.state.requests.at(send);
@@ -258,7 +253,7 @@ impl<T: Transport> Core<T> {
                 let name = self.state.requests.name(send);
                 // Each has its own receiver.
                 let answered = self.answer(to, Kind::Dying, name.0, Payload::default());
-                withdrawn = withdrawn.and(answered);
+                withdrawn = withdrawn.and(unless_refused(answered));
             }
             withdrawn?;
             return self.stay_while(|state| !state.requests.in_stage(Stage::Announced).is_empty());
@@ -269,7 +264,7 @@ impl<T: Transport> Core<T> {
         let mut answered = Ok(());
         for (from, send) in self.state.discard_announced() {
             // Each sender waits for its own.
-            answered = answered.and(self.answer_finished(from, send));
+            answered = answered.and(unless_refused(self.answer_finished(from, send)));
         }
         answered?;
         self.stay_while(State::is_awaited)
@@ -360,6 +355,14 @@ impl<T: Transport> Drop for Core<T> {
     fn drop(&mut self) {
         // `World::finalize` is for programs that want to know what went wrong.
         let _ = self.end();
+    }
+}
+
+/// An answer for which memory was refused is sent later.
+fn unless_refused(answered: Result<(), Error>) -> Result<(), Error> {
+    match answered {
+        Err(error) if error.is_refusal() => Ok(()),
+        answered => answered,
     }
 }
 

@@ -50,11 +50,16 @@ impl State {
     /// A message has been kept: whether its sender is to announce the next ones.
     pub(super) fn after_keeping(&self, from: Process) -> Follow {
         let is_asked = || self.peers[from.index()].is_to_announce || from == self.me;
-        if self.messages.bytes() <= self.flood.limit || is_asked() {
+        if !self.is_flooded() || is_asked() {
             Follow::Nothing
         } else {
             Follow::Flooded
         }
+    }
+
+    /// Whether too many messages are unexpected.
+    pub(super) fn is_flooded(&self) -> bool {
+        self.messages.bytes() > self.flood.limit
     }
 
     /// Whether a message to a process is announced only because that has asked for it.
@@ -140,6 +145,10 @@ impl<T: Transport> Core<T> {
     /// Announces the messages that wait to be sent to a process, instead of sending them with their bytes.
     #[cold]
     pub(super) fn announce_waiting(&mut self, to: Process) -> Result<(), Error> {
+        if self.has_left && self.state.has_failed {
+            // It dies, and nobody could fetch them.
+            return Ok(());
+        }
         for at in 0..self.state.peers[to.index()].outbox.len() {
             let outgoing = &self.state.peers[to.index()].outbox[at];
             let What::Request(send) = outgoing.what else {

@@ -160,7 +160,11 @@ impl<T: Transport> Core<T> {
                 first: 0,
             }
         };
-        let ahead = if expected && !self.state.has_answers_announced(from) {
+        let may_go_ahead = expected
+            && !self.state.has_answers_announced(from)
+            && !self.state.is_flooded()
+            && !self.state.peers[from.index()].is_to_announce;
+        let ahead = if may_go_ahead {
             self.state.may_go_ahead(from, room)
         } else {
             Lengths::default()

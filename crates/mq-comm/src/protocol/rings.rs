@@ -302,6 +302,23 @@ impl<T: Transport> Core<T> {
         }
     }
 
+    /// Takes out of rings what a process that has ended had put there.
+    pub(super) fn empty_rings_of(&mut self, process: Process) -> Result<(), Error> {
+        let (mut line, mut emptied) = (0, Ok(()));
+        while let Some(of) = self.state.rings.pulling.busy.get(line) {
+            let is_its = of.all.iter().any(|pull| pull.from == process);
+            match is_its.then(|| self.empty(line)) {
+                Some(Ok((_, true) | (true, false))) => {}
+                None | Some(Ok((false, false))) => line += 1,
+                Some(Err(error)) => {
+                    emptied = emptied.and(Err(error));
+                    line += 1;
+                }
+            }
+        }
+        emptied
+    }
+
     /// Empties a ring of the first message in a line; returns whether that moved anything, and whether it was the last
     /// of the message.
     fn pull(&mut self, line: usize, pull: Pull) -> Result<(bool, bool), Error> {

@@ -1,9 +1,9 @@
 //! Messages that went ahead and that nobody receives, or not yet.
 
-use mq_comm::{Error, Process};
+use mq_comm::{Error, Process, World};
 
 use super::common::watchdog;
-use super::{BYTES, by_rings, content, permit};
+use super::{BYTES, by_rings, content, permit, rings};
 
 /// What a sender may send to a process that receives nothing, at most: what is promised in `protocol`,
 /// and what a ring holds.
@@ -156,4 +156,35 @@ fn a_sender_that_leaves_leaves_them_whole() {
         }
         Ok(())
     });
+}
+
+/// Each time that a receive was posted before its message, the next ones may go ahead, and nobody receives those.
+#[test]
+fn they_are_limited_as_others_are() {
+    const LIMIT: usize = 256 << 10;
+    let options = rings().with(|o| o.unexpected_limit = LIMIT);
+    let seats = World::seats(2, &options).unwrap();
+    let [receiver, sender] = <[_; 2]>::try_from(seats).unwrap();
+    let (receiver, sender) = (receiver.take().unwrap(), sender.take().unwrap());
+    for round in 0..400 {
+        let receiving = receiver.irecv(vec![0_u8; BYTES], 1, 1).unwrap();
+        let sending = sender.isend(vec![1_u8; BYTES], 0, 1).unwrap();
+        while !(receiving.test().unwrap() & sending.test().unwrap()) {}
+        drop(sender.isend(vec![2_u8; BYTES], 0, 2).unwrap());
+        for _ in 0..10 {
+            receiver.progress().unwrap();
+            sender.progress().unwrap();
+        }
+        let kept = receiver.unexpected_bytes();
+        assert!(kept <= LIMIT as u64 + 200_000, "{kept} in round {round}");
+    }
+    assert!(sender.profile().ahead > 0, "{:?}", sender.profile());
+    // They come nevertheless.
+    for _ in 0..400 {
+        let receiving = receiver.irecv(vec![0_u8; BYTES], 1, 2).unwrap();
+        while !receiving.test().unwrap() {
+            sender.progress().unwrap();
+        }
+    }
+    assert_eq!(receiver.unexpected_bytes(), 0);
 }

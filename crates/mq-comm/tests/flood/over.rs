@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use mq_comm::{Error, Process, World};
 
-use super::common::watchdog;
+use super::common::{is_gone, watchdog};
 use super::{LIMIT, look_on, options};
 
 #[test]
@@ -250,5 +250,36 @@ fn a_death_that_frees_memory_lets_others_send() {
         }
     });
     assert!(may_send.into_inner());
+    assert!(matches!(run, Err(Error::Cancelled)), "{run:?}");
+}
+
+/// It is asked to announce what waits to be sent while it waits for the answer to what it has announced.
+#[test]
+fn who_dies_announces_nothing_more() {
+    let _dog = watchdog("who_dies_announces_nothing_more");
+    let options = options().with(|o| o.unexpected_limit = 0);
+    let [begun, asked] = [false; 2].map(AtomicBool::new);
+    let run = World::threads_with(2, &options, |world| {
+        if world.rank() == 1 {
+            drop(world.isend(vec![1_u8; 1 << 20], 0, 5)?);
+            for _ in 0..300 {
+                drop(world.isend(vec![2_u8; 8], 0, 1)?);
+            }
+            begun.store(true, Ordering::Release);
+            while !asked.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            return Err(Error::Cancelled);
+        }
+        while !begun.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        while world.profile().unexpected < 2 {
+            world.progress()?;
+        }
+        asked.store(true, Ordering::Release);
+        assert!(is_gone(&world.recv(&mut [0_u8], 1, 99), 1, "died"));
+        Ok(())
+    });
     assert!(matches!(run, Err(Error::Cancelled)), "{run:?}");
 }
