@@ -4,9 +4,12 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{
+    SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
@@ -72,8 +75,12 @@ impl Part {
     fn begin(path: PathBuf) -> Self {
         static WATCH: Once = Once::new();
         WATCH.call_once(|| {
-            let mut ending = vec![SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+            let mut ending = vec![
+                SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2,
+            ];
             ending.retain(|&signal| !is_ignored(signal));
+            // A file that would be too large cannot be written, which does not end the process.
+            let _ = flag::register(SIGXFSZ, Arc::default());
             // Without it, a part may be left: no reason to write nothing.
             if let Ok(mut signals) = Signals::new(ending) {
                 std::thread::spawn(move || {

@@ -1,5 +1,6 @@
 //! Numbers of the traffic classes: the operation that a message belongs to. They are compiled into
-//! callers, so they never change: a newly named class gets the next number, and `MQ_CLASS_END` moves.
+//! callers, so they never change: a newly named class gets the next number, and `MQ_CLASS_END` moves. So does the
+//! number of the front's layout, since the inline calls admit what they know.
 
 use mq_core::TrafficClass;
 

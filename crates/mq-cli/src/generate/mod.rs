@@ -58,7 +58,8 @@ fn write(
     operations: u64,
     make: impl FnOnce(&mut dyn FnMut(usize)) -> Vec<Line>,
 ) -> Result<Vec<Line>, Error> {
-    let file = output.filter(|path| path.as_os_str() != "-");
+    // What is there already stays, where its standard output is a file.
+    let file = output.filter(|path| !["-", "/dev/stdout"].map(Path::new).contains(path));
     file.map_or(Ok(()), output_file::prepare)?;
     let lines = {
         let bar = progress::bar(operations, "matching");

@@ -267,7 +267,11 @@ impl<'a> Rows<'a> {
         let cores = all.max_by_key(|cores| cores.ranks()).unwrap_or(&self.cores);
         let mut notes = vec![format!("{what} {}", cores.line())];
         notes.extend(one_line(&self.settings));
-        let points: Vec<_> = self.rows.iter().map(|(row, _)| row.point()).collect();
+        let mut points: Vec<_> = self.rows.iter().map(|(row, _)| row.point()).collect();
+        // Messages without bytes have no bandwidth, and no place on the axis.
+        if points.iter().any(|&(.., value)| value > 0.0) {
+            points.retain(|&(.., value)| value > 0.0);
+        }
         plot::save(path, &series::draw(&first.axes(), &notes, &points)?)
     }
 }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use nix::sys::signal::SigSet;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, getsid};
 use signal_hook::consts::{
     SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGXCPU,
 };
@@ -70,6 +70,28 @@ pub(crate) fn ignored() -> impl Fn(i32) -> bool {
 /// Stops the launcher until SIGCONT, as an unhandled SIGTSTP would.
 pub(super) fn stop() {
     let _ = emulate_default_handler(SIGTSTP);
+}
+
+/// Whether an unhandled SIGTSTP would stop this process: not if nobody in its session, such as a shell with job
+/// control, could have it go on. The kernel asks the same, of the whole process group.
+pub(super) fn may_stop() -> bool {
+    let (group, session) = (getpgrp(), getsid(None).ok());
+    let mut above = getppid();
+    while let Some(parent) = above {
+        match getpgid(Some(parent)) {
+            Ok(its) if its == group => above = parent_of(parent),
+            Ok(_) => return getsid(Some(parent)).ok() == session,
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
+fn parent_of(process: Pid) -> Option<Pid> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name before it, in parentheses, may contain anything.
+    let (_, fields) = stat.rsplit_once(')')?;
+    Pid::from_raw(fields.split_whitespace().nth(1)?.parse().ok()?)
 }
 
 /// A signal in the form in which it can be sent.

@@ -179,6 +179,7 @@ impl Watch<'_> {
         for signal in self.signals.come() {
             match signal {
                 SIGCHLD => self.heed_ends(),
+                SIGTSTP if !signals::may_stop() => {}
                 SIGTSTP => {
                     self.pass_on(SIGTSTP);
                     signals::stop();
@@ -347,7 +348,7 @@ impl Watch<'_> {
                         // A repeat of the signal that the ranks have obeyed.
                         SIGINT | SIGTERM if !self.is_new(signal) => {}
                         SIGINT | SIGTERM | SIGHUP | SIGQUIT => return Some(signal),
-                        SIGTSTP => signals::stop(),
+                        SIGTSTP if signals::may_stop() => signals::stop(),
                         _ => {}
                     }
                 }

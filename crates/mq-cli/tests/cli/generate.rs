@@ -1,5 +1,7 @@
 //! `mq generate`.
 
+use std::process::Command;
+
 use crate::support::{file, fresh, mq, text};
 
 #[test]
@@ -85,24 +87,27 @@ fn too_much_is_refused_before_work_begins() {
 }
 
 #[test]
-fn a_trace_that_is_stopped_while_it_is_written_is_not_there() {
+fn a_trace_that_becomes_too_large_is_not_there() {
     let (folder, path) = fresh("t.mqt");
     std::fs::write(&path, "old").expect("written");
-    let size = "--depth 20000 --order forward --rounds 1 -o".split(' ');
-    let args: Vec<&str> = ["generate", "depth"].into_iter().chain(size).collect();
     let limited = format!(
-        "ulimit -f 100; exec {} {} {}",
+        "ulimit -f 100; exec {} generate depth --depth 20000 --order forward --rounds 1 -o {}",
         env!("CARGO_BIN_EXE_mq"),
-        args.join(" "),
         text(&path)
     );
-    // The signal at the limit ends it immediately, like a kill.
-    let status = std::process::Command::new("sh")
-        .args(["-c", &limited])
-        .status();
-    assert!(!status.expect("sh starts").success());
+    let run = Command::new("sh").args(["-c", &limited]).output();
+    let run = run.expect("sh starts");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("t.mqt: cannot write: File too large"),
+        "{said}"
+    );
     assert_eq!(std::fs::read_to_string(&path).expect("there"), "old");
-    // The leftover next to it is not taken for a trace.
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
+    // What a process leaves next to it that is killed is not taken for a trace.
+    let part = folder.path().join(".t.mqt.4711-part");
+    std::fs::write(part, "# mqtrace 1").expect("written");
     let run = mq(&["stats", &text(folder.path())]);
     assert!(run.refusal().contains("t.mqt:1: "), "{}", run.stderr);
 }
@@ -123,7 +128,6 @@ fn a_file_that_cannot_be_written_is_named() {
 #[test]
 fn who_is_terminated_leaves_no_part_of_a_file() {
     use std::os::unix::process::ExitStatusExt;
-    use std::process::Command;
     use std::time::{Duration, Instant};
 
     use rustix::process::{Pid, Signal, kill_process};
@@ -152,4 +156,21 @@ fn who_is_terminated_leaves_no_part_of_a_file() {
     let ended = child.wait().expect("it is waited for");
     assert_eq!(ended.signal(), Some(15), "{ended}");
     assert_eq!(files(), 0);
+}
+
+#[test]
+fn what_standard_output_has_already_stays() {
+    let (_folder, path) = fresh("out");
+    let script = format!(
+        "(echo before; {} generate depth --depth 3 -o /dev/stdout; echo after) >{}",
+        env!("CARGO_BIN_EXE_mq"),
+        text(&path)
+    );
+    let run = Command::new("bash").args(["-c", &script]).status();
+    assert!(run.expect("bash starts").success());
+    let all = std::fs::read_to_string(&path).expect("there");
+    assert!(
+        all.starts_with("before\n# mqtrace ") && all.ends_with("\nafter\n"),
+        "{all}"
+    );
 }

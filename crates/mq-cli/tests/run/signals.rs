@@ -1,6 +1,7 @@
 //! Signals to the launcher.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -184,7 +185,10 @@ fn ranks_that_do_not_heed_a_signal_are_killed_by_its_third() {
 
 #[test]
 fn ranks_stop_and_go_on_with_the_launcher() {
-    let launcher = shell(&["-n", "2", "--label", "never"], "echo $$; exec sleep 1000");
+    let script = "echo $$; exec sleep 1000";
+    let mut mq = command(&["-n", "2", "--label", "never", "--", "sh", "-c", script]);
+    // As a shell with job control starts it.
+    let launcher = Launcher::start(mq.process_group(0));
     let pids = launcher.pids(2);
     launcher.signal(Signal::TSTP);
     until("the launcher's stop", || state(launcher.pid()) == Some('T'));
@@ -197,6 +201,21 @@ fn ranks_stop_and_go_on_with_the_launcher() {
     }
     launcher.signal(Signal::TERM);
     assert_eq!(launcher.finish().code(), 128 + 15);
+}
+
+/// As its terminal's only process: nobody could have it go on, not even by Ctrl-C.
+#[test]
+fn where_no_shell_could_have_it_go_on_it_does_not_stop() {
+    let mut mq = Command::new("setsid");
+    mq.arg(env!("CARGO_BIN_EXE_mq")).arg("run");
+    mq.args(["-n", "2", "--label", "never", "--", "sh", "-c"]);
+    let mut launcher = Launcher::start(mq.arg("echo $$; exec sleep 1000"));
+    let pids = launcher.pids(2);
+    launcher.signal(Signal::TSTP);
+    launcher.signal(Signal::INT);
+    until("the launcher's end", || launcher.has_ended());
+    assert_eq!(launcher.finish().code(), 128 + 2);
+    until_gone(&pids);
 }
 
 #[test]

@@ -316,7 +316,14 @@ mod tests {
             offset_of!(mq_front, known),
             size_of::<mq_front>(),
         ];
-        let constants = (MQ_FRONT_SCAN, MQ_FRONT_CONTEXTS, MQ_FRONT_SLOT);
+        // The last of them is what inline calls compare with: a library that knows fewer classes could not have
+        // what they queue.
+        let constants = (
+            MQ_FRONT_SCAN,
+            MQ_FRONT_CONTEXTS,
+            MQ_FRONT_SLOT,
+            crate::class::MQ_CLASS_END,
+        );
         assert_eq!(MQ_FRONT_LAYOUT, 4, "these are the offsets of layout 4");
         let inline = include_str!("../../include/mq_inline.h");
         let theirs = format!("#define MQ_INLINE_LAYOUT {MQ_FRONT_LAYOUT}\n");
@@ -325,7 +332,7 @@ mod tests {
         assert_eq!(queue, [0, 8, 16, 24]);
         assert_eq!(known, [0, 4, 8, 12]);
         assert_eq!(front, [24, 32, 64, 96, 288]);
-        assert_eq!(constants, (48, 16, 0xffff_fffe));
+        assert_eq!(constants, (48, 16, 0xffff_fffe, 19));
     }
 
     fn known(context: u32) -> mq_known {
