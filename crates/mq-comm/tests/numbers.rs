@@ -2,14 +2,19 @@
 //! taken for a part of another, and memory does not grow.
 //! `MQ_ROUNDS=100000 cargo test --release -p mq-comm --test numbers`: for longer.
 #![allow(unsafe_code, reason = "counts allocated bytes")]
+#![allow(
+    clippy::disallowed_types,
+    reason = "threads of a test tell each other how far they are"
+)]
 
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::watchdog_for;
-use mq_comm::{Communicator, Error, Source, TagSelector, World};
+use common::{watchdog, watchdog_for};
+use mq_comm::{Communicator, Error, Options, Source, TagSelector, World};
 
 struct Counting;
 
@@ -253,4 +258,35 @@ fn one_that_is_alone_can_go_on_for_ever_too() {
             assert_eq!(word, [round]);
         }
     }
+}
+
+/// Its parts are told from messages that come after it.
+#[test]
+fn a_message_of_several_parts_to_a_communicator_that_is_over_is_discarded() {
+    let _dog = watchdog("several parts to a communicator that is over");
+    let options = Options::default().with(|o| o.eager_limit = 100_000);
+    let is_over = AtomicBool::new(false);
+    World::threads_with(2, &options, |world| {
+        let other = world.dup()?;
+        if world.rank() == 0 {
+            drop(other);
+            is_over.store(true, Ordering::Release);
+            for number in 0..20_u32 {
+                let mut words = vec![0_u32; 15_000];
+                world.recv(&mut words, 1, 1)?;
+                assert!(words.iter().all(|&word| word == number), "{number}");
+            }
+            assert_eq!(world.unexpected_bytes(), 0);
+        } else {
+            while !is_over.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            for number in 0..20_u32 {
+                other.send(&vec![99_u32; 15_000 - number as usize], 0, 1)?;
+                world.send(&[number; 15_000], 0, 1)?;
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
 }
