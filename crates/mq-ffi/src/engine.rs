@@ -232,7 +232,7 @@ pub unsafe extern "C" fn mq_context_create(
             watch.context_created(context, group);
         }
         let lengths = entered.matching.lengths();
-        reopen(entered.front, entered.matching, context, lengths);
+        reopen(&mut entered.front, entered.matching, context, lengths);
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
@@ -270,15 +270,15 @@ pub unsafe extern "C" fn mq_context_update(
         let last_rank = options.map_or(0, |options| options.size).wrapping_sub(1);
         let engine = entered.matching.engine_mut();
         engine.limits(context).ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
-        front::check(entered.front, context, last_rank, promises)?;
+        front::check(&entered.front, context, last_rank, promises)?;
         engine.update_context(context, wanted).map_err(of)?;
         let is_empty = engine.context_lengths(context) == Ok((0, 0));
         if let Some(watch) = entered.matching.watch_mut() {
             watch.context_updated(context, group(options), is_empty);
         }
-        forget(entered.front, context);
+        forget(&mut entered.front, context);
         let lengths = entered.matching.lengths();
-        reopen(entered.front, entered.matching, context, lengths);
+        reopen(&mut entered.front, entered.matching, context, lengths);
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
@@ -344,9 +344,9 @@ pub unsafe extern "C" fn mq_context_free(
     let body = |entered: &mut crate::gate::Entered<'_>| {
         let engine = entered.matching.engine();
         engine.limits(context).ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
-        forget(entered.front, context);
+        forget(&mut entered.front, context);
         let give_back = &mut |removed: &RemovedOf| give_back(removed, back, user);
-        let freed = if front::is_all_there_is_and_lacks(entered.front, context) {
+        let freed = if front::is_all_there_is_and_lacks(&entered.front, context) {
             entered.matching.free_context(context, give_back)
         } else {
             entered.with_callbacks(|matching| matching.free_context(context, give_back))

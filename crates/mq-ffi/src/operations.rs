@@ -70,10 +70,10 @@ fn step(
     context: u32,
     body: impl FnOnce(&mut Matching) -> Result<c_int, c_int>,
 ) -> Result<c_int, c_int> {
-    settle(entered.front, entered.matching);
+    settle(&mut entered.front, entered.matching);
     let before = entered.matching.lengths();
     let status = body(entered.matching);
-    reopen(entered.front, entered.matching, context, before);
+    reopen(&mut entered.front, entered.matching, context, before);
     status
 }
 
@@ -291,7 +291,7 @@ unsafe fn cancel_returned(
             return Ok(MQ_NONE);
         };
         // SAFETY: as required of the caller.
-        let cancelled = unsafe { steps::cancel(entered.front, mq_handle::of(now), receive) };
+        let cancelled = unsafe { steps::cancel(&mut entered.front, mq_handle::of(now), receive) };
         // It is one of the first of its queue: nothing has to move for it.
         Ok(cancelled.unwrap_or(MQ_NONE))
     };

@@ -101,7 +101,7 @@ where
 {
     let body = |entered: &mut Entered<'_>| {
         what.check(entered.matching.engine_mut())?;
-        let again = prepare(entered.front, entered.matching, what.context(), queues);
+        let again = prepare(&mut entered.front, entered.matching, what.context(), queues);
         Ok(if again { AGAIN } else { NOT_AGAIN })
     };
     // SAFETY: as required of the caller.

@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::entered::{Entered, InCallback};
+use super::entered::{Entered, Front, InCallback};
 use super::shell::{Shell, mq_engine};
 use crate::allocator;
 use crate::front;
@@ -19,7 +19,7 @@ pub(crate) unsafe fn enter(
     body: impl FnOnce(&mut Entered<'_>) -> Result<c_int, c_int>,
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
-        front::end_moving(entered.front, entered.matching);
+        front::end_moving(&mut entered.front, entered.matching);
         body(entered)
     };
     // SAFETY: as required of the caller.
@@ -43,7 +43,7 @@ pub(crate) unsafe fn enter_to_look(
         // SAFETY: this thread has the access; a call from a callback got none.
         let matching = unsafe { &mut *shell.matching.get() };
         // SAFETY: as above.
-        let front = unsafe { &mut *shell.front.get() };
+        let front = unsafe { Front::new(&shell.front) };
         let matching = matching.as_deref_mut().ok_or(MQ_ERR_ENGINE)?;
         let in_callback = InCallback(&shell.in_callback);
         let breaks = Breaks(shell);

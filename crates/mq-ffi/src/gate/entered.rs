@@ -1,5 +1,7 @@
 //! An engine in use by a call, and the caller's functions that the call runs.
 
+use core::cell::UnsafeCell;
+use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::shell::thread_token;
@@ -9,18 +11,49 @@ use crate::matching::{EntryOf, Matching};
 /// An engine in use by a call.
 pub(crate) struct Entered<'a> {
     pub(crate) matching: &'a mut Matching,
-    pub(crate) front: &'a mut mq_front,
+    pub(crate) front: Front<'a>,
     pub(super) in_callback: InCallback<'a>,
+}
+
+/// The front of that engine. It is borrowed for one use at a time: while the caller's functions run, their inline calls
+/// read it.
+pub(crate) struct Front<'a>(&'a UnsafeCell<mq_front>);
+
+impl<'a> Front<'a> {
+    /// # Safety
+    /// The thread has the engine to itself as long as this lives, apart from what it calls, and nothing else borrows
+    /// the front.
+    pub(super) unsafe fn new(front: &'a UnsafeCell<mq_front>) -> Self {
+        Self(front)
+    }
+}
+
+impl Deref for Front<'_> {
+    type Target = mq_front;
+
+    #[inline(always)]
+    fn deref(&self) -> &mq_front {
+        // SAFETY: as promised to `new`; a change needs this exclusively.
+        unsafe { &*self.0.get() }
+    }
+}
+
+impl DerefMut for Front<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut mq_front {
+        // SAFETY: as promised to `new`.
+        unsafe { &mut *self.0.get() }
+    }
 }
 
 impl Entered<'_> {
     /// Runs code that calls the caller's functions: their calls to this engine are refused. All entries are in
     /// the queues meanwhile.
     pub(crate) fn with_callbacks<T>(&mut self, body: impl FnOnce(&mut Matching) -> T) -> T {
-        front::settle(self.front, self.matching);
-        front::hide(self.front, self.matching);
+        front::settle(&mut self.front, self.matching);
+        front::hide(&mut self.front, self.matching);
         let done = self.in_callback.during(|| body(self.matching));
-        front::show(self.front, self.matching);
+        front::show(&mut self.front, self.matching);
         done
     }
 
@@ -28,13 +61,13 @@ impl Entered<'_> {
     /// protection of [`with_callbacks`](Self::with_callbacks): nothing moves.
     pub(crate) fn visit(&mut self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
         // At least one of the two is empty.
-        let is_in_front = !front::is_settled(self.front);
-        front::hide(self.front, self.matching);
+        let is_in_front = !front::is_settled(&self.front);
+        front::hide(&mut self.front, self.matching);
         self.in_callback.during(|| match is_in_front {
-            true => front::visit(self.front, visitor),
+            true => front::visit(&self.front, visitor),
             false => self.matching.visit(visitor),
         });
-        front::show(self.front, self.matching);
+        front::show(&mut self.front, self.matching);
     }
 
     /// Shows every entry, behind the front and in it, to code that calls none of the caller's functions: the
@@ -46,7 +79,7 @@ impl Entered<'_> {
 
     /// The same for those in the front.
     pub(crate) fn look_into_front(&self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
-        front::visit(self.front, visitor);
+        front::visit(&self.front, visitor);
     }
 }
 
