@@ -3,9 +3,6 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
-
-use common::hindered::join;
 use common::{is_gone, watchdog};
 use mq_comm::{Error, Gone, Options, Source, World};
 use mq_shm::{Geometry, Mapped};
@@ -237,54 +234,6 @@ fn a_receive_that_is_not_waited_for_does_not_end() {
         Ok(())
     })
     .unwrap();
-}
-
-#[test]
-fn who_can_not_see_its_messages_through_is_told_so_and_counts_as_dead() {
-    let _dog = watchdog("leaving without a way to answer");
-    let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
-    let file = memory.file().try_clone_to_owned().unwrap();
-    let sender = std::thread::spawn(move || {
-        let (world, _) = join(Mapped::open(file, "it").unwrap(), 0, &Options::default());
-        let sending = world.isend(vec![5_u8; 700_000], 1, 1).unwrap();
-        world.send(&[1_u8], 1, 2).unwrap();
-        assert!(is_gone(&sending.wait(), 1, "died"));
-        assert_eq!(world.ended(), [(1, Gone::Died)]);
-        world.finalize().unwrap();
-    });
-    let (world, hindrance) = join(memory, 1, &Options::default());
-    // After the announcement, which waits for an answer.
-    world.recv(&mut [0_u8], 0, 2).unwrap();
-    hindrance.refuses.set(true);
-    let left = world.finalize();
-    assert!(matches!(left, Err(Error::Transport(_))), "{left:?}");
-    sender.join().unwrap();
-}
-
-/// What it has announced is fetched all the same.
-#[test]
-fn who_is_refused_memory_for_a_while_leaves_properly() {
-    let _dog = watchdog("leaving while memory is refused");
-    let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
-    let file = memory.file().try_clone_to_owned().unwrap();
-    let sender = std::thread::spawn(move || {
-        let (world, _) = join(Mapped::open(file, "it").unwrap(), 0, &Options::default());
-        let sending = world.isend(vec![5_u8; 700_000], 1, 1).unwrap();
-        world.send(&[1_u8], 1, 2).unwrap();
-        // Nobody wants it.
-        sending.wait().unwrap();
-        let mut large = vec![0_u8; 100_000];
-        world.recv(&mut large, 1, 9).unwrap();
-        assert!(large.iter().all(|&byte| byte == 7));
-        world.finalize().unwrap();
-    });
-    let (world, hindrance) = join(memory, 1, &Options::default());
-    world.recv(&mut [0_u8], 0, 2).unwrap();
-    drop(world.isend(vec![7_u8; 100_000], 0, 9).unwrap());
-    let until = Instant::now() + Duration::from_millis(30);
-    hindrance.refuses_until.set(Some(until));
-    world.finalize().unwrap();
-    sender.join().unwrap();
 }
 
 #[test]

@@ -42,6 +42,7 @@ mod flood;
 mod follow;
 mod front;
 mod large;
+mod leave;
 mod own;
 mod peer;
 mod probe;
@@ -74,8 +75,8 @@ use rings::Rings;
 use ways::Ways;
 
 pub(crate) use contexts::{Offer, of_collectives, of_user};
-pub(crate) use death::Failures;
 pub(crate) use follow::Follow;
+pub(crate) use leave::Failures;
 pub(crate) use receive::{Hand, ROUNDS, peer_of};
 
 /// Receives carry their request's slot, messages theirs.

@@ -66,6 +66,10 @@ struct Lines<T> {
     spare: Vec<VecDeque<T>>,
 }
 
+/// So many sends at most go into a ring before the others have their turn: its receiver may empty it as quickly as it
+/// is filled.
+const FILLED_AT_MOST: u32 = 16;
+
 /// A line that had room for more transfers than this does not keep it.
 const KEPT: usize = 256;
 
@@ -208,7 +212,10 @@ impl<T: Transport> Core<T> {
     /// Goes on with the sends through one ring; returns whether that moved anything, and whether none is left.
     fn fill(&mut self, line: usize) -> Result<(bool, bool), Error> {
         let (mut moved, mut at) = (false, 0);
-        while let Some(&push) = self.state.rings.pushing.busy[line].all.get(at) {
+        for _ in 0..FILLED_AT_MOST {
+            let Some(&push) = self.state.rings.pushing.busy[line].all.get(at) else {
+                break;
+            };
             let (done, over) = self.push(line, at, push)?;
             moved |= done;
             if over {

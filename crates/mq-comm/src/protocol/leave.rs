@@ -1,0 +1,186 @@
+//! How a process leaves: it sees through what others wait for.
+
+use std::time::{Duration, Instant};
+
+use mq_shm::Process;
+
+use super::{Core, State};
+use crate::error::Error;
+use crate::header::{Kind, Payload};
+use crate::messages::Body;
+use crate::request::Stage;
+use crate::say::say;
+use crate::statistics;
+use crate::steps::{Step, step};
+use crate::transport::Transport;
+
+/// After this time, a process that is leaving says who keeps it waiting.
+const SAID_AFTER: Duration = Duration::from_secs(5);
+
+/// Consecutive failures in a process that has to go on. A wrongly written message fails once, for whoever
+/// takes it in, and is no reason to take back memory that another process reads (if it is the answer to a
+/// request, that request ends); a transport that no longer works fails each time.
+#[derive(Debug, Default)]
+pub(crate) struct Failures(u32);
+
+impl Failures {
+    const MOST: u32 = 64;
+
+    /// Returns the last failure, if there have been too many.
+    pub(crate) fn are_bearable(&mut self, progress: Result<(), Error>) -> Result<(), Error> {
+        match progress {
+            Ok(()) => self.0 = 0,
+            Err(_) if self.0 < Self::MOST => self.0 += 1,
+            Err(last) => return Err(last),
+        }
+        Ok(())
+    }
+}
+
+impl<T: Transport> Core<T> {
+    /// Sees through what others wait for before this process leaves: messages that are still to be sent or
+    /// fetched. When it dies, in a panic or of an error, it only makes sure that nobody fetches memory that
+    /// no longer exists.
+    fn leave(&mut self) -> Result<(), Error> {
+        if self.state.has_failed || std::thread::panicking() {
+            // From now on, nothing more is announced.
+            self.state.has_failed = true;
+            let mut withdrawn = Ok(());
+            for send in self.state.requests.in_stage(Stage::Announced) {
+                let slot = self.state.requests.at(send);
+                let to = slot.peer;
+                let name = self.state.requests.name(send);
+                // Each has its own receiver.
+                let answered = self.answer(to, Kind::Dying, name.0, Payload::default());
+                withdrawn = withdrawn.and(unless_refused(answered));
+            }
+            withdrawn?;
+            return self.stay_while(|state| !state.requests.in_stage(Stage::Announced).is_empty());
+        }
+        // Nobody here receives any more. A process that has announced something may be leaving as well, and
+        // wait for an answer before it gives one.
+        self.state.leaving = true;
+        let mut answered = Ok(());
+        for (from, send) in self.state.discard_announced() {
+            // Each sender waits for its own.
+            answered = answered.and(unless_refused(self.answer_finished(from, send)));
+        }
+        answered?;
+        self.stay_while(State::is_awaited)
+    }
+
+    /// Goes on while others have to do their part. A program that seems to hang at its end is hard to
+    /// understand, so this says for whom it waits.
+    fn stay_while(&mut self, is_awaited: impl Fn(&State) -> bool) -> Result<(), Error> {
+        let begun = Instant::now();
+        let mut said = false;
+        let mut failures = Failures::default();
+        while is_awaited(&self.state) {
+            let progress = self.progress_or_rest(None);
+            failures.are_bearable(progress)?;
+            if !said && begun.elapsed() >= SAID_AFTER {
+                said = true;
+                self.say_who_keeps_it();
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn say_who_keeps_it(&self) {
+        let me = self.transport.me().0;
+        let whom = match self.state.who_keeps_it() {
+            Some(process) => format!("process {}", process.0),
+            None => "another".into(),
+        };
+        say(&format!(
+            "rank {me}: leaving, but still waiting for {whom} to do its part of a message"
+        ));
+    }
+
+    /// Whether this is a copy of the process in a child (`fork`), which does nothing in its name.
+    pub(crate) fn is_a_copy(&self) -> bool {
+        self.pid != std::process::id()
+    }
+}
+
+impl<T: Transport> Core<T> {
+    /// Leaves, once. If that fails, the others are told that this process has died: what it sent last may be
+    /// lost.
+    pub(crate) fn end(&mut self) -> Result<(), Error> {
+        if self.has_left || self.is_a_copy() {
+            return Ok(());
+        }
+        self.has_left = true;
+        step(Step::Leaving);
+        let left = self.leave();
+        if left.is_err() {
+            // Nobody can be asked whether it still reads.
+            self.transport.keep_buffers();
+            self.transport.fail();
+        }
+        step(Step::SeenThrough);
+        if let Some(how) = self.tells.take() {
+            let (me, counters) = (self.transport.me().0, self.transport.counters());
+            say(&statistics::table(me, &how, &self.state.profile, counters));
+        }
+        left
+    }
+}
+
+impl<T: Transport> Drop for Core<T> {
+    fn drop(&mut self) {
+        // `World::finalize` is for programs that want to know what went wrong.
+        let _ = self.end();
+    }
+}
+
+/// An answer for which memory was refused is sent later.
+fn unless_refused(answered: Result<(), Error>) -> Result<(), Error> {
+    match answered {
+        Err(error) if error.is_refusal() => Ok(()),
+        answered => answered,
+    }
+}
+
+impl State {
+    /// Discards the announced messages that nobody has asked for; returns their senders, and the senders'
+    /// names for them.
+    fn discard_announced(&mut self) -> Vec<(Process, u64)> {
+        let announced = |body| match body {
+            Body::Announced { send, .. } => Some(send),
+            _ => None,
+        };
+        let all: Vec<(u32, Process, u64)> = (self.messages.all())
+            .filter_map(|(index, message)| Some((index, message.from, announced(message.body)?)))
+            .collect();
+        for &(message, ..) in &all {
+            self.lose(message, Body::Withdrawn);
+        }
+        all.into_iter()
+            .map(|(_, from, send)| (from, send))
+            .collect()
+    }
+
+    /// Whether another process waits for something that this one has to do.
+    fn is_awaited(&self) -> bool {
+        self.rings.is_moving() || self.who_keeps_it().is_some()
+    }
+
+    /// A process to which something still has to be sent.
+    fn who_keeps_it(&self) -> Option<Process> {
+        let large = || {
+            let stages = [Stage::Announced, Stage::WantsRing, Stage::AwaitsRing];
+            let mut requests = stages
+                .into_iter()
+                .flat_map(|stage| self.requests.in_stage(stage));
+            requests
+                .next()
+                .map(|request| self.requests.at(request).peer)
+        };
+        self.clogged.first().copied().or_else(large)
+    }
+}
+
+#[cfg(test)]
+mod tests;
