@@ -339,7 +339,7 @@ impl<T: Transport> Core<T> {
                 // unwinding from here.
                 let hand = unsafe { self.state.lend(pattern, from, into) };
                 let begun = self.gone(process, how);
-                let begun = self.bear_in_hand(&hand, begun);
+                let begun = begun.or_else(|error| self.bear_in_hand(&hand, error));
                 let result = self.see_through(hand.request, Some(&hand), begun);
                 core::mem::forget(no_panic);
                 result.map(Some)
@@ -359,32 +359,36 @@ impl<T: Transport> Core<T> {
         // SAFETY: the request is over, and the buffer dropped, before this returns; there is no
         // unwinding from here.
         let hand = unsafe { self.state.lend(pattern, from, into) };
-        let begun = loop {
-            let begun = self.begin_blocking(&hand, from);
-            let is_refused = begun.as_ref().is_err_and(Error::is_refusal);
-            match self.bear_in_hand(&hand, begun) {
-                // Nothing of it has begun.
-                Ok(()) if is_refused && self.is_in_hand(&hand) => {}
-                begun => break begun,
-            }
+        let begun = match self.begin_blocking(&hand, from) {
+            Ok(()) => Ok(()),
+            Err(error) => self.begin_again(&hand, from, error),
         };
         let result = self.see_through(hand.request, Some(&hand), begun);
         core::mem::forget(no_panic);
         result
     }
 
-    /// After something for another message than that of a receive in hand, which waits on if memory was refused.
-    fn bear_in_hand(&mut self, hand: &Hand, done: Result<(), Error>) -> Result<(), Error> {
-        match done {
-            Err(error) if error.is_refusal() && self.is_in_hand(hand) => {
-                self.bear_refusal(Err(error)).map(drop)
+    /// Begins a receive again, as long as memory is refused for something else.
+    #[cold]
+    fn begin_again(&mut self, hand: &Hand, from: Process, mut error: Error) -> Result<(), Error> {
+        loop {
+            self.bear_in_hand(hand, error)?;
+            match self.begin_blocking(hand, from) {
+                Ok(()) => return Ok(()),
+                Err(again) => error = again,
             }
-            done => done,
         }
     }
 
-    fn is_in_hand(&self, hand: &Hand) -> bool {
-        self.state.requests.at(hand.request).stage == Stage::Hand
+    /// Something for another message than that of a receive in hand has failed: the receive waits on if memory was
+    /// refused.
+    #[cold]
+    fn bear_in_hand(&mut self, hand: &Hand, error: Error) -> Result<(), Error> {
+        if self.state.requests.at(hand.request).stage == Stage::Hand {
+            self.bear(error)
+        } else {
+            Err(error)
+        }
     }
 
     fn begin_blocking(&mut self, hand: &Hand, from: Process) -> Result<(), Error> {
@@ -407,7 +411,7 @@ impl<T: Transport> Core<T> {
             follow,
         } = other;
         let begun = follow.and_then(|follow| self.follow(source, follow));
-        let begun = self.bear_in_hand(&hand, begun);
+        let begun = begun.or_else(|error| self.bear_in_hand(&hand, error));
         let result = self.see_through(hand.request, Some(&hand), begun);
         core::mem::forget(no_panic);
         result

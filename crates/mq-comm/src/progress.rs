@@ -197,35 +197,25 @@ impl<T: Transport> Core<T> {
 
     /// Goes round once, and rests if nothing happened.
     pub(crate) fn progress_or_rest(&mut self, hand: Option<&Hand>) -> Result<(), Error> {
-        if self.wait_a_round(hand)? {
-            return Ok(());
-        }
-        self.rest()
-    }
-
-    #[inline(always)]
-    fn wait_a_round(&mut self, hand: Option<&Hand>) -> Result<bool, Error> {
-        let gone_round = self.go_round(hand, true);
-        self.bear_refusal(gone_round)
-    }
-
-    /// After a round of a caller that waits. That memory is refused for something ends no wait at once: it is tried
-    /// again in each round, and what is waited for may come without it.
-    #[inline(always)]
-    pub(crate) fn bear_refusal(&mut self, gone_round: Result<bool, Error>) -> Result<bool, Error> {
-        match gone_round {
-            Err(error) if error.is_refusal() => self.bear(error),
-            gone_round => gone_round,
+        match self.go_round(hand, true) {
+            Ok(true) => Ok(()),
+            Ok(false) => self.rest(),
+            Err(error) => self.bear(error),
         }
     }
 
+    /// After a round of a caller that waits has failed. That memory is refused for something ends no wait at once: it
+    /// is tried again in each round, and what is waited for may come without it.
     #[cold]
     #[inline(never)]
-    fn bear(&mut self, refusal: Error) -> Result<bool, Error> {
+    pub(crate) fn bear(&mut self, error: Error) -> Result<(), Error> {
+        if !error.is_refusal() {
+            return Err(error);
+        }
         self.transport.rest_briefly(&mut self.idle)?;
         match self.refusals.are_bearable() {
-            true => Ok(true),
-            false => Err(refusal),
+            true => Ok(()),
+            false => Err(error),
         }
     }
 
@@ -236,8 +226,10 @@ impl<T: Transport> Core<T> {
         hand: Option<&Hand>,
         waited_for: impl FnOnce(&State) -> Vec<u32>,
     ) -> Result<(), Error> {
-        if self.wait_a_round(hand)? {
-            return Ok(());
+        match self.go_round(hand, true) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(error) => return self.bear(error),
         }
         if self.idle.is_fresh() && self.state.has_lost_any() {
             let waited_for = waited_for(&self.state);

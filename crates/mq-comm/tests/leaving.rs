@@ -5,7 +5,6 @@ mod common;
 
 use common::{is_gone, watchdog};
 use mq_comm::{Error, Gone, Options, Source, World};
-use mq_shm::{Geometry, Mapped};
 
 #[test]
 fn what_was_sent_before_leaving_arrives_and_then_nothing() {

@@ -127,9 +127,10 @@ impl<T: Transport> Core<T> {
                 false => Err(gone),
             };
         }
-        let gone_round = self.progress();
-        if self.bear_refusal(gone_round)? {
-            return Ok(());
+        match self.progress() {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(error) => return self.bear(error),
         }
         match self.state.waits_in_vain(from, pattern.context().0) {
             Some((process, how)) => Err(Error::Gone { process, how }),
