@@ -104,3 +104,31 @@ fn find<T: Copy>(names: &[(u64, T)], sequence: u64) -> Option<T> {
     let place = names.binary_search_by_key(&sequence, |(of, _)| *of).ok()?;
     Some(names[place].1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mq_core::ContextId;
+
+    #[test]
+    fn the_memory_of_names_is_counted() {
+        let name = |number| Handle::new(ContextId(0), 1, number);
+        let is_about = |bytes: usize, all: usize| (all..=2 * all).contains(&bytes);
+        let mut aliases = Aliases::default();
+        assert_eq!(aliases.bytes(), 0);
+        for number in 0..1000 {
+            aliases.add_receive(number, name(number));
+        }
+        let receives = aliases.bytes();
+        assert!(is_about(receives, 1000 * size_of::<(u64, Handle)>()));
+        for number in 0..1000 {
+            aliases.add_message(number, MessageHandle::new(name(number)));
+        }
+        let messages = aliases.bytes() - receives;
+        assert!(is_about(messages, 1000 * size_of::<(u64, MessageHandle)>()));
+        aliases.bring_back((0..1000).map(|number| (name(number), name(number + 1000))));
+        assert_eq!(aliases.bytes(), 1000 * size_of::<(Handle, Handle)>());
+        aliases.forget();
+        assert_eq!(aliases.bytes(), 1000 * size_of::<(Handle, Handle)>());
+    }
+}
