@@ -102,9 +102,7 @@ impl<T: Transport> Core<T> {
     pub(crate) fn is_a_copy(&self) -> bool {
         self.pid != std::process::id()
     }
-}
 
-impl<T: Transport> Core<T> {
     /// Leaves, once. If that fails, the others are told that this process has died: what it sent last may be
     /// lost.
     pub(crate) fn end(&mut self) -> Result<(), Error> {

@@ -98,6 +98,7 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) standing: Option<Process>,
     /// When deaths were last looked for, in a process that never rests.
     pub(crate) roll_call: RollCall,
+    /// Refusals of memory while this process waits.
     pub(crate) refusals: Refusals,
     /// The structure and the policy in words, if what was sent and received is to be told in the end.
     tells: Option<String>,

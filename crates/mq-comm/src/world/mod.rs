@@ -149,7 +149,8 @@ impl World {
     ///
     /// `srun`, `flux run` and others set `PMI_RANK` and `PMI_SIZE` too: they are MPICH's where its `hydra_pmi_proxy` is
     /// above this process, or no other launcher's rank is set. Of several launchers, whose variables are all inherited,
-    /// the one counts whose program is nearest above this process. The variables of `mq run` come before all others,
+    /// the one counts whose program is nearest above this process; where none can be seen, as from a container, Open
+    /// MPI's come first, then those of `flux run`, `srun` and MPICH. The variables of `mq run` come before all others,
     /// unless another launcher's program is nearer than `mq run`. A program that is to run alone where a
     /// launcher's variables are inherited, as in an interactive shell of a job, is started with `mq run -n 1`.
     ///
