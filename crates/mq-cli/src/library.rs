@@ -26,6 +26,14 @@ impl Library {
         };
         names.filter_map(known).next()
     }
+
+    /// What the contexts of a trace are: MPICH has two for a communicator, and they match apart.
+    pub(crate) fn context_noun(library: Option<Self>) -> &'static str {
+        match library {
+            Some(Self::Mpich) => "context",
+            Some(Self::OpenMpi) | None => "communicator",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
     };
     // The file is first written next to its place.
     let made = made.and_then(|()| {
-        let beside = beside(&target);
+        let beside = beside(&target, path);
         File::create_new(&beside).and_then(|_| fs::remove_file(&beside))
     });
     made.map_err(|error| Error::write(path, error))
@@ -52,7 +52,7 @@ pub(crate) fn write(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) ->
     if found.as_ref().is_some_and(|found| !found.is_file()) {
         return write(path);
     }
-    let beside = beside(&target);
+    let beside = beside(&target, path);
     let part = Part::begin(beside.clone());
     let written = found
         .map_or(Ok(()), |found| empty(&beside, found.permissions()))
@@ -135,19 +135,19 @@ fn target(path: &Path) -> PathBuf {
     target
 }
 
-/// A name of this process's own in the same directory. It ends in `.gz` if the file's does, and is not a
-/// name that traces have.
-pub(crate) fn beside(path: &Path) -> PathBuf {
+/// A name of this process's own in the directory of a file. It ends in `.gz` if the name does by which the file was
+/// asked for, which may be a link's, and is not a name that traces have.
+pub(crate) fn beside(file: &Path, asked_for: &Path) -> PathBuf {
     let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
+    name.push(file.file_name().unwrap_or_default());
     name.push(format!(".{}-part", std::process::id()));
-    if path
+    if asked_for
         .extension()
         .is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
     {
         name.push(".gz");
     }
-    path.with_file_name(name)
+    file.with_file_name(name)
 }
 
 #[cfg(test)]
@@ -220,6 +220,26 @@ mod tests {
         })
         .expect("written");
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_says_by_its_own_name_whether_to_compress() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        for (link, target, is_packed) in [("a.mqt.gz", "a", true), ("b", "b.mqt.gz", false)] {
+            std::os::unix::fs::symlink(target, at(link)).expect("linked");
+            write(&at(link), |beside| {
+                assert_eq!(
+                    beside.extension().is_some_and(|ending| ending == "gz"),
+                    is_packed
+                );
+                fs::write(beside, "new")
+            })
+            .expect("written");
+            assert_eq!(fs::read_to_string(at(target)).expect("there"), "new");
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_link_to_what_is_not_there_yet_is_followed() {

@@ -203,6 +203,7 @@ mod tests {
             rows: Vec::new(),
             operations,
             communicators: 1,
+            library: None,
             floor_ns_per_op: 0.0,
             list_ns_per_op,
         };

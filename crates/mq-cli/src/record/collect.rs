@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::output::Scratch;
 use super::written::Written;
 use crate::error::Error;
+use crate::library::Library;
 use crate::stats::Traffic;
 use crate::{input, mismatches, output_file, progress};
 
@@ -35,6 +36,8 @@ pub(super) enum Outcome {
 /// The contents of a valid trace.
 #[derive(Serialize)]
 pub(super) struct Counts {
+    #[serde(skip)]
+    pub(super) library: Option<Library>,
     pub(super) communicator_count: usize,
     /// Receives posted.
     pub(super) receives: u64,
@@ -153,6 +156,7 @@ fn counts(written: &Written) -> Result<(Counts, [(Choice, Report); 2]), TraceErr
     let traffic = Traffic::of(&trace);
     let [(_, report), _] = &reports;
     let counts = Counts {
+        library: Library::of(trace.header()),
         communicator_count: trace.communicators().len(),
         receives: traffic.receives,
         messages: traffic.messages,
@@ -177,7 +181,7 @@ fn compress(written: &Written, output: &Path) -> Result<Option<String>, Error> {
     let whole = raw.with_extension("mqt.gz");
     let target = output.join(whole.file_name().unwrap_or_default());
     // Not under a trace's name: if this process is killed meanwhile, the trace as written is the only one here.
-    let packed = output_file::beside(&whole);
+    let packed = output_file::beside(&whole, &whole);
     if let Err(error) = pack(written, &packed) {
         // The disc may be full: the trace remains as written, and a partial copy helps nobody.
         let _ = fs::remove_file(&packed);

@@ -7,6 +7,9 @@ mod prefix;
 mod table;
 mod written;
 
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use self::collect::Collected;
@@ -26,9 +29,15 @@ const STRUCTURE: &str = "MQ_STRUCTURE";
 pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     let prefix = options.prefix.as_deref().map(Prefix::open).transpose()?;
     let scratch = output::prepare(&options.output, options.force)?;
-    let mut command = command(options, prefix.as_ref(), &scratch)?;
+    let prefix = prefix.as_ref();
+    let mut command = command(options, prefix, &scratch, None)?;
     let mut interrupts = Interrupts::held();
-    let started = match command.spawn() {
+    let mut started = command.spawn();
+    if started.as_ref().is_err_and(is_for_a_shell) && is_path(command.get_program()) {
+        command = self::command(options, prefix, &scratch, Some(SHELL))?;
+        started = command.spawn();
+    }
+    let started = match started {
         Ok(started) => started,
         Err(source) => {
             say(&not_started(command.get_program(), &source));
@@ -46,7 +55,7 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     if code == 0 {
         return finished.map(exit_code);
     }
-    let name = command.get_program().to_string_lossy();
+    let name = options.command[0].to_string_lossy();
     match ended {
         Ok(status) if status.code().is_none() => say(&format!("{name}: ended by {status}")),
         Ok(_) => {}
@@ -58,15 +67,38 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(code))
 }
 
-/// The command, with the environment that the patched library and its `mpirun` need.
+/// What a script runs in whose first line names no interpreter, as from a shell or `execvp`.
+const SHELL: &str = "/bin/sh";
+
+/// Whether a file is executable, but neither a program nor a script that names its interpreter.
+fn is_for_a_shell(error: &io::Error) -> bool {
+    // The same number on every Unix.
+    const ENOEXEC: i32 = 8;
+    cfg!(unix) && error.raw_os_error() == Some(ENOEXEC)
+}
+
+/// Whether it names a file by itself: a shell would not look for a script where `PATH` says.
+fn is_path(program: &OsStr) -> bool {
+    Path::new(program).components().count() > 1
+}
+
+/// The command, by `shell` if there is one, with the environment that the patched library and its `mpirun` need.
 fn command(
     options: &RecordOptions,
     prefix: Option<&Prefix>,
     scratch: &Scratch,
+    shell: Option<&str>,
 ) -> Result<Command, Error> {
     let program = &options.command[0];
     let program = prefix.map_or_else(|| program.clone(), |prefix| prefix.program(program));
-    let mut command = Command::new(program);
+    let mut command = match shell {
+        None => Command::new(program),
+        Some(shell) => {
+            let mut command = Command::new(shell);
+            command.arg(program);
+            command
+        }
+    };
     command.args(&options.command[1..]);
     command.env(TRACE, scratch.absolute()?);
     if let Some(structure) = &options.structure {

@@ -3,19 +3,23 @@
 use std::path::Path;
 
 use super::collect::{Collected, Counts, Outcome};
+use crate::library::Library;
 use crate::report::{self, Cells, count, counted, escaped};
 
-const HEADER: [&str; 9] = [
-    "trace",
-    "communi-\ncators",
-    "receives",
-    "messages",
-    "probes",
-    "cancels",
-    "mis-\nmatches",
-    "longest\nposted",
-    "longest\nunexpected",
-];
+/// The columns, of which the second has the name of what a library's contexts are.
+const fn header(contexts: &str) -> [&str; 9] {
+    [
+        "trace",
+        contexts,
+        "receives",
+        "messages",
+        "probes",
+        "cancels",
+        "mis-\nmatches",
+        "longest\nposted",
+        "longest\nunexpected",
+    ]
+}
 
 /// The number of traces, their place, a row for each valid one, and a line for each that ended before its process.
 pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
@@ -30,7 +34,11 @@ pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
     }
     text.push('\n');
     if !rows.is_empty() {
-        text += &report::table(&HEADER, &rows, Cells::Numbers);
+        let contexts = match collected.iter().find_map(library) {
+            Some(Library::Mpich) => "contexts",
+            _ => "communi-\ncators",
+        };
+        text += &report::table(&header(contexts), &rows, Cells::Numbers);
     }
     for line in collected.iter().filter_map(ended) {
         text += &line;
@@ -44,6 +52,13 @@ fn ended(collected: &Collected) -> Option<String> {
     };
     let reason = escaped(counts.ended_early.as_ref()?);
     Some(format!("{} ended early: {reason}\n", file(collected)))
+}
+
+fn library(collected: &Collected) -> Option<Library> {
+    match &collected.outcome {
+        Outcome::Valid(counts) => counts.library,
+        Outcome::Invalid { .. } => None,
+    }
 }
 
 /// The name of its file.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::cli::{Format, ReplayOptions, Timed};
 use crate::error::Error;
 use crate::input::{Facts, Good};
+use crate::library::Library;
 use crate::report::JsonList;
 use crate::timing::{Timing, Timings, measure, ns_per_op};
 use crate::{input, mismatches, output_file, plot, progress, report, say, trace_names};
@@ -63,6 +64,7 @@ pub(crate) struct Replayed {
     /// Operations of the trace.
     pub(crate) operations: usize,
     pub(crate) communicators: usize,
+    pub(crate) library: Option<Library>,
     pub(crate) floor_ns_per_op: f64,
     pub(crate) list_ns_per_op: f64,
 }
@@ -221,6 +223,7 @@ impl Replayed {
             rows: rows.collect(),
             operations,
             communicators: trace.communicators().len(),
+            library: Library::of(trace.header()),
             floor_ns_per_op: floor,
             list_ns_per_op: list,
         }

@@ -3,6 +3,7 @@
 use mq_core::structures::{Choice, Kind};
 
 use super::{Replayed, Row};
+use crate::library::Library;
 use crate::report::{self, Cells, counted, decimal, escaped};
 
 const HEADER: [&str; 8] = [
@@ -48,7 +49,7 @@ pub(crate) fn heading(result: &Replayed, wanted: usize) -> String {
          loop floor {} ns/op, subtracted; median of {}\n",
         escaped(&result.trace),
         counted(result.operations, "operation"),
-        counted(result.communicators, "communicator"),
+        counted(result.communicators, Library::context_noun(result.library)),
         pairings(&result.rows),
         decimal(result.floor_ns_per_op),
         counted(wanted, "repetition"),

@@ -108,6 +108,16 @@ fn the_two_contexts_of_a_communicator_of_mpich_are_not_counted_as_communicators(
         let run = mq(&["stats", &trace]);
         assert!(run.stdout.contains(counted), "{}", run.stdout);
         assert!(run.stdout.contains(title), "{}", run.stdout);
+        let run = mq(&["replay", &trace, "-s", "list"]);
+        let (counted, _) = counted
+            .trim_end()
+            .split_once(',')
+            .unwrap_or((counted.trim_end(), ""));
+        assert!(
+            run.stdout.contains(&format!(" {counted}; ")),
+            "{}",
+            run.stdout
+        );
     }
 }
 

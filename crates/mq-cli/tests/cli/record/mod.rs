@@ -57,6 +57,33 @@ fn traces_are_collected_compressed_and_counted() {
 }
 
 #[test]
+fn a_table_of_mpich_counts_contexts() {
+    let place = Workplace::new();
+    let trace = TRACE.replacen("rank=0", "rank=0 source=mpich-4.0.2-ch4", 1);
+    let app = place.application(&[("t.mqt", &trace)], "");
+    let run = place.record(&[], &[&app]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(run.stdout.contains(" contexts "), "{}", run.stdout);
+    assert!(!run.stdout.contains("cators"), "{}", run.stdout);
+}
+
+#[test]
+fn a_script_that_names_no_interpreter_runs_in_a_shell() {
+    let place = Workplace::new();
+    let app = place.application(&[("t.mqt", TRACE)], "test \"$*\" = 'a  b' || exit 9\n");
+    let plain = place.path("plain");
+    // As for other scripts, another process makes the file.
+    let made = Command::new("sh")
+        .args(["-c", "tail -n +2 \"$0\" > \"$1\" && chmod 755 \"$1\"", &app])
+        .arg(&plain)
+        .status();
+    assert!(made.expect("sh starts").success());
+    let run = place.record(&[], &[&text(&plain), "a  b"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert_eq!(place.collected(), ["t.mqt.gz"]);
+}
+
+#[test]
 fn the_name_of_the_output_does_not_reach_the_terminal_as_it_is() {
     let place = Workplace::new();
     let app = place.application(&[("t.mqt", TRACE)], "");
