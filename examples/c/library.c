@@ -89,36 +89,27 @@ static void arrive(uint32_t context, int32_t source, int32_t tag, int payload) {
         complete(receive, message);
 }
 
-/* What a communicator gives back. It is gathered: the functions that are shown it may not call the engine. */
-struct leaving {
-    uint32_t context;
-    request *receives;
-};
-
-static int is_leaving(void *user, const mq_entry *entry) {
-    return entry->pattern.context == ((struct leaving *)user)->context;
-}
-
+/* What a communicator gives back. It is gathered: the function that is shown it may not call the engine. */
 static void gather(void *user, const mq_entry *entry) {
-    struct leaving *leaving = user;
+    request **leaving = user;
     request *receive = entry->cookie;
     if (!entry->posted) {
         free(entry->cookie);
         return;
     }
-    receive->next = leaving->receives;
-    leaving->receives = receive;
+    receive->next = *leaving;
+    *leaving = receive;
 }
 
 /* Revoked, or freed: how many receives have failed by it. */
 static int give_back(uint32_t context, int freed) {
-    struct leaving leaving = {.context = context};
+    request *leaving = NULL;
     int failed = 0;
     if (freed)
         check(mq_context_free(engine, context, gather, &leaving));
     else
-        check(mq_purge(engine, is_leaving, gather, &leaving));
-    for (request *receive = leaving.receives; receive; receive = receive->next, failed++)
+        check(mq_context_purge(engine, context, NULL, gather, &leaving));
+    for (request *receive = leaving; receive; receive = receive->next, failed++)
         receive->payload = REVOKED;
     return failed;
 }

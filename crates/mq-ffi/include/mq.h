@@ -695,6 +695,20 @@ int mq_purge(struct mq_engine *engine,
              mq_removed_fn back,
              void *user);
 
+// Removes the entries of one context that `select` chooses, or all of them if it is null, and hands them to `back`
+// (which may be null): posted receives in posting order, then messages in order of arrival. The context stays, so
+// this is for a revoked communicator. `select` as for `mq_purge`; it is asked about this context's entries only.
+//
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
+//
+// # Safety
+// `engine` is null or was made by `mq_engine_new`; the functions are null or of their types.
+int mq_context_purge(struct mq_engine *engine,
+                     uint32_t context,
+                     mq_select_fn select,
+                     mq_removed_fn back,
+                     void *user);
+
 // Shows every entry: for each context its posted receives in posting order, then its messages in order of
 // arrival. Entries of several contexts may be interleaved.
 //

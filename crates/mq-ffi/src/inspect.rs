@@ -68,18 +68,51 @@ pub unsafe extern "C" fn mq_purge(
     user: *mut c_void,
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
-        let select = select.ok_or(MQ_ERR_NULL)?;
-        let mut chosen = |entry: EntryOf<'_>| {
-            let entry = show(&entry);
-            // SAFETY: a function of this type, from the caller, with the caller's own pointer.
-            apart(|| unsafe { select(user, &raw const entry) != 0 })
-        };
-        let mut removed = |removed: &RemovedOf| give_back(removed, back, user);
-        entered.with_callbacks(|matching| matching.purge(&mut chosen, &mut removed));
-        Ok(MQ_NONE)
+        select.ok_or(MQ_ERR_NULL)?;
+        purge(entered, None, select, back, user)
     };
     // SAFETY: as required of the caller.
     unsafe { enter(engine, body) }
+}
+
+/// Removes the entries of one context that `select` chooses, or all of them if it is null, and hands them to `back`
+/// (which may be null): posted receives in posting order, then messages in order of arrival. The context stays, so
+/// this is for a revoked communicator. `select` as for `mq_purge`; it is asked about this context's entries only.
+///
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
+///
+/// # Safety
+/// `engine` is null or was made by `mq_engine_new`; the functions are null or of their types.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mq_context_purge(
+    engine: *mut mq_engine,
+    context: u32,
+    select: mq_select_fn,
+    back: mq_removed_fn,
+    user: *mut c_void,
+) -> c_int {
+    let body = |entered: &mut Entered<'_>| purge(entered, Some(context), select, back, user);
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
+}
+
+/// Removes what `select` chooses, or everything, of one context or of all.
+fn purge(
+    entered: &mut Entered<'_>,
+    context: Option<u32>,
+    select: mq_select_fn,
+    back: mq_removed_fn,
+    user: *mut c_void,
+) -> Result<c_int, c_int> {
+    let mut chosen = |entry: EntryOf<'_>| {
+        let Some(select) = select else { return true };
+        let entry = show(&entry);
+        // SAFETY: a function of this type, from the caller, with the caller's own pointer.
+        apart(|| unsafe { select(user, &raw const entry) != 0 })
+    };
+    let mut removed = |removed: &RemovedOf| give_back(removed, back, user);
+    entered.with_callbacks(|matching| matching.purge(context, &mut chosen, &mut removed))?;
+    Ok(MQ_NONE)
 }
 
 /// Shows every entry: for each context its posted receives in posting order, then its messages in order of

@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::AnyQueues;
-use mq_core::{Arrive, Engine, Entry, Footprint, Handle, MessageHandle, Post, Removed};
+use mq_core::{Arrive, Engine, Entry, Error, Footprint, Handle, MessageHandle, Post, Removed};
 
 use crate::aliases::Aliases;
 use crate::allocator::Debt;
@@ -402,16 +402,21 @@ impl Matching {
         cancelled
     }
 
+    /// Removes what `select` chooses, of one context or of all.
     pub(crate) fn purge(
         &mut self,
+        context: Option<u32>,
         select: &mut dyn FnMut(EntryOf<'_>) -> bool,
         back: &mut dyn FnMut(&RemovedOf),
-    ) {
-        match &mut self.watch {
-            None => self.engine.purge(select, &mut |removed| back(&removed)),
-            Some(watch) => watch.purge(&mut self.engine, select, back),
-        }
+    ) -> Result<(), c_int> {
+        let purged = match &mut self.watch {
+            None => purge(&mut self.engine, context, select, &mut |removed| {
+                back(&removed);
+            }),
+            Some(watch) => watch.purge(&mut self.engine, context, select, back),
+        };
         self.count();
+        purged.map_err(of)
     }
 
     pub(crate) fn free_context(
@@ -449,5 +454,21 @@ impl Matching {
         let narrow = |len| u32::try_from(len).unwrap_or(u32::MAX);
         self.posted = narrow(self.engine.posted_len());
         self.unexpected = narrow(self.engine.unexpected_len());
+    }
+}
+
+/// Removes the entries that `select` chooses from one context, or from all; fails only if the context is unknown.
+pub(crate) fn purge(
+    engine: &mut Engine<Queues>,
+    context: Option<u32>,
+    select: &mut dyn FnMut(EntryOf<'_>) -> bool,
+    back: &mut dyn FnMut(RemovedOf),
+) -> Result<(), Error> {
+    match context {
+        Some(context) => engine.purge_context(context, select, back),
+        None => {
+            engine.purge(select, back);
+            Ok(())
+        }
     }
 }

@@ -286,6 +286,7 @@ fn null_pointers_are_errors() {
             mq_cancel(null_mut(), handle, null_mut()),
             mq_announce(null_mut(), 0, MQ_CLASS_BARRIER, 0, 1),
             mq_purge(queues.0, None, None, null_mut()),
+            mq_context_purge(null_mut(), 0, None, None, null_mut()),
             mq_visit(queues.0, None, null_mut()),
             mq_lengths(null_mut(), null_mut(), null_mut()),
             mq_context_lengths(null_mut(), 0, null_mut(), null_mut()),
@@ -293,7 +294,7 @@ fn null_pointers_are_errors() {
             mq_memory(null_mut(), null_mut()),
         ]
     };
-    assert_eq!(statuses, [MQ_ERR_NULL; 17]);
+    assert_eq!(statuses, [MQ_ERR_NULL; 18]);
     // SAFETY: null is allowed.
     assert_eq!(unsafe { mq_engine_free(null_mut()) }, MQ_NONE);
     // Outputs that nobody wants are not written.

@@ -7,7 +7,7 @@ use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::{Engine, Entry, Envelope, Error, Pattern, Removed, Source};
 
 use super::{Watch, show};
-use crate::matching::{EntryOf, Queues, RemovedOf};
+use crate::matching::{EntryOf, Queues, RemovedOf, purge};
 use crate::session::Session;
 
 /// The numbers of the earliest messages of each envelope that stay queued.
@@ -17,12 +17,15 @@ impl Watch {
     pub(crate) fn purge(
         &mut self,
         engine: &mut Engine<Queues>,
+        context: Option<u32>,
         select: &mut dyn FnMut(EntryOf<'_>) -> bool,
         back: &mut dyn FnMut(&RemovedOf),
-    ) {
+    ) -> Result<(), Error> {
         self.settle_search();
         let mut removed = Vec::new();
-        engine.purge(
+        let purged = purge(
+            engine,
+            context,
             &mut |entry| {
                 let mut chosen = false;
                 show(self, &entry, &mut |shown| chosen = select(shown));
@@ -31,6 +34,7 @@ impl Watch {
             &mut |entry| removed.push(entry),
         );
         self.removed(engine, removed, back);
+        purged
     }
 
     pub(crate) fn free_context(
@@ -55,7 +59,8 @@ impl Watch {
 
     /// The engine is freed: what is still queued leaves, in the trace and in the counts, as with its context.
     pub(crate) fn engine_freed(&mut self, engine: &mut Engine<Queues>) {
-        self.purge(engine, &mut |_| true, &mut |_| ());
+        let all = self.purge(engine, None, &mut |_| true, &mut |_| ());
+        debug_assert!(all.is_ok(), "no context was named");
     }
 
     fn removed(

@@ -48,6 +48,7 @@ static void null_everything(void)
     CHECK(mq_cancel(NULL, handle, NULL), MQ_ERR_NULL);
     CHECK(mq_announce(NULL, 0, 0, 0, 0), MQ_ERR_NULL);
     CHECK(mq_purge(NULL, NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_context_purge(NULL, 0, NULL, NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_visit(NULL, NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_lengths(NULL, NULL, NULL), MQ_ERR_NULL);
     CHECK(mq_context_lengths(NULL, 0, NULL, NULL), MQ_ERR_NULL);
@@ -331,6 +332,7 @@ static int reenter_select(void *user, const mq_entry *entry)
     (void) entry;
     CHECK(mq_inline_post(engine, &WANTED, NULL, NULL, NULL, NULL), MQ_ERR_REENTRANT);
     CHECK(mq_purge(engine, reenter_select, NULL, user), MQ_ERR_REENTRANT);
+    CHECK(mq_context_purge(engine, 0, reenter_select, NULL, user), MQ_ERR_REENTRANT);
     CHECK(mq_context_create(engine, 5, NULL), MQ_ERR_REENTRANT);
     CHECK(mq_engine_free(engine), MQ_ERR_REENTRANT);
     return 1;

@@ -144,7 +144,11 @@ static struct answer act(struct side *side, uint32_t what, uint32_t plain, const
         break;
     case 8:
         side->count = 0;
-        answer.status = mq_purge(engine, number % 4 == 0 ? odd_source : any_entry, see, side);
+        if (number % 4 == 1)
+            answer.status = mq_context_purge(engine, pattern->context,
+                                             number % 8 == 1 ? odd_source : NULL, see, side);
+        else
+            answer.status = mq_purge(engine, number % 4 == 0 ? odd_source : any_entry, see, side);
         break;
     case 9:
         side->count = 0;
