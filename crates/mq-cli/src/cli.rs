@@ -46,8 +46,8 @@ Examples:
   mq run -n 4 -- ./program              four processes that share a memory segment
   mq pingpong                           the latency of a message between two processes
 
-Exit codes: 0 success, 1 a replay differs from the recorded pairings, 2 bad usage or input; record \
-and run return the exit code of what they run."
+Exit codes: 0 success, 1 a replay differs from the recorded pairings, 2 bad usage or input; \
+record, run and the measurements between processes may return that of what they run."
 )]
 pub(crate) struct Cli {
     /// What to do.

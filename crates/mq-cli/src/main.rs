@@ -3,7 +3,7 @@
 //!
 //! `mq help` lists the commands; `mq help replay` and so on show examples. Exit codes: 0, success;
 //! 1, a replay differs from the recorded pairings; 2, bad usage or an input that cannot be read;
-//! `mq record` and `mq run` return the exit code of what they run.
+//! `mq record`, `mq run` and the measurements between processes may return that of what they run.
 
 // Other systems have only the commands for traces, and leave the rest of the output code unused.
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]

@@ -5,7 +5,7 @@
 //! ```
 //! use mq_comm::{Error, Source, World};
 //!
-//! // Here the processes are threads. A program that `mq run`, `mpirun` or `srun` starts calls `World::run`.
+//! // Here the processes are threads. A program that `mq run`, `mpirun`, `srun` or `flux run` starts calls `World::run`.
 //! let sums = World::threads(2, |world| {
 //!     if world.rank() == 0 {
 //!         world.send(&[1.5, 2.5], 1, 7)?;
@@ -63,21 +63,22 @@
 //!
 //! # What of MPI is here
 //! Blocking and non-blocking sends and receives of contiguous elements, wildcards, probes and matched
-//! probes, `sendrecv`, cancelled receives, any, some and all of a set, `dup`, `split`, barrier and
-//! broadcast, and of ULFM the acknowledgement of deaths, `revoke`, `agree` and `shrink`. Not here: synchronous,
-//! buffered and persistent sends, `MPI_PROC_NULL`, datatypes, reductions and other collective operations,
-//! groups, topologies, intercommunicators, abort, one-sided communication, files, and more than one machine.
+//! probes, `sendrecv`, cancelled receives, waiting for any, some or all requests of a set, `dup`, `split`,
+//! barrier and broadcast, and of ULFM the acknowledgement of deaths, `revoke`, `agree` and `shrink`. Not
+//! here: synchronous, buffered and persistent sends, `MPI_PROC_NULL`, datatypes, reductions and other
+//! collective operations, groups, topologies, intercommunicators, abort, one-sided communication, files,
+//! and more than one machine.
 //!
 //! # Entering and leaving
-//! A world is entered once in each place that a launcher provides. Under `mq run`, a second
-//! [`World::init`] in the process, in a program that it starts, or in one that follows it finds the place
-//! taken. Under `mpirun` and `srun`, where processes meet at a name, programs may follow each other as long as
-//! all processes run each of them; one process alone waits for the others until the
-//! [time](Options::start_within) is over. A world is left when it and all that was made from it are dropped,
-//! or by [`World::finalize`], which returns what went wrong. A process that ends in any other way, including
-//! `std::process::exit`, has died as far as the others can tell, and its announced messages are lost. A panic
-//! inside a blocking send or receive, or at the end of a scope, can only come from a transport of one's own,
-//! and aborts the process.
+//! A world is entered once in each place that a launcher provides. Under `mq run`, a second [`World::init`]
+//! in the process, in a program that it starts, or in one that follows it finds the place taken. Under
+//! `mpirun`, `srun` and `flux run`, where processes meet at a name, programs may follow each other as long
+//! as all processes run each of them; one process alone waits for the others until the
+//! [time](Options::start_within) is over. A world is left when it and all that was made from it are
+//! dropped, or by [`World::finalize`], which returns what went wrong. A process that ends in any other way,
+//! including `std::process::exit`, has died as far as the others can tell, and its announced messages are
+//! lost. A panic inside a blocking send or receive, or at the end of a scope, can only come from a
+//! transport of one's own, and aborts the process.
 //!
 //! # Deaths
 //! When a process ends, everything that it had sent completely is received. A message of which a part is

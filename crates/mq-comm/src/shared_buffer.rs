@@ -35,14 +35,14 @@ use crate::transport::Transport;
 /// §9.2.
 ///
 /// It is a slice of elements, initially zero, to send from and receive into like any other, made by
-/// [`Communicator::shared_buffer`]. A message that is sent from it, or from a part of it, and is longer than
-/// the [eager limit](crate::Options::eager_limit) is copied once, by its receiver, unless the ring is found
-/// to be quicker ([`single_copy_from`](crate::Options::single_copy_from)). Dropping the buffer gives the
-/// memory back.
+/// [`Communicator::shared_buffer`]. A message that is sent from it, or from a part of it, and is longer
+/// than the [eager limit](crate::Options::eager_limit) is copied once, by its receiver, from 128 KiB on
+/// together with a sender that waits, unless the ring is found to be quicker
+/// ([`single_copy_from`](crate::Options::single_copy_from)). Dropping the buffer gives the memory back.
 ///
 /// It gains most where elements are sent again and again without being rewritten, up to twice the bandwidth
-/// of other memory, and a little from 1 MiB on. Messages of 64 to 256 KiB that are rewritten before each send
-/// are quicker through the ring.
+/// of other memory, and a little from 1 MiB on. Messages of 64 KiB that are rewritten before each send are
+/// quicker through the ring; those of 256 KiB take as long either way.
 ///
 /// ```
 /// use mq_comm::{Error, World};

@@ -1,8 +1,8 @@
 //! MPI message matching: posted and unexpected queues behind one safe API.
 //!
-//! When a message arrives, an MPI library must find the receive that was posted for it; when a
-//! receive is posted, it must find the message that already arrived. This crate does both, with eleven
-//! published structures and a default, [`structures::Indexed`], that needs no choosing.
+//! When a message arrives, an MPI library must find the receive that was posted for it; when a receive is
+//! posted, it must find the message that already arrived. This crate does both, with eleven structures of MPI
+//! libraries and of the literature, and a default, [`structures::Indexed`], that needs no choosing.
 //!
 //! ```
 //! use mq_core::mpi::{MpiEnvelope, MpiPattern};
@@ -28,8 +28,9 @@
 //!   [`tagged`].
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
 //! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
-//! - `SharedEngine`, with the feature `shared` (on by default): an engine for many threads. It has the steps that
-//!   need no other one after them, and shows entries under its locks.
+//! - `SharedEngine`, with the feature `shared` (on by default): an engine for many threads. It has the whole
+//!   steps, not their halves (`find` and `take`, `queue_receive`, `queue_message`), since another thread
+//!   could come in between; what it shows of an entry, a closure sees while the lock is held.
 //! - For a structure of your own: [`Routed`](structures::Routed) if it only chooses the list that a sender's
 //!   entries go to; [`Layered`](structures::Layered) if it learns from traffic which lists they go to;
 //!   [`Arrangement`](arrangement::Arrangement) if the links between entries are yours, but

@@ -15,7 +15,7 @@
 //! | way | files |
 //! | --- | --- |
 //! | in the front, as the inline calls of `mq_inline.h` | `front/`: `layout.rs` shared with C, `steps.rs` the operations, `array.rs` the entries; `rest.rs` and `standing.rs` when it stays closed |
-//! | straight to the queues, if nothing is limited or recorded | `ways.rs` chooses; `plain.rs` the steps |
+//! | straight to the queues, if nothing is limited or recorded: to `indexed`, or to whichever structure it is | `gate/way.rs` chooses, `ways.rs` calls; `plain.rs` the steps |
 //! | around, through the lock and the callback check | `gate/`, then `matching.rs`, which has the engine, and `watch.rs` if something is recorded |
 //!
 //! `operations.rs` (whole steps), `halves.rs`, `inspect.rs` and `engine.rs` are the functions of `mq.h`; `session/` is

@@ -1,12 +1,13 @@
 //! Messages between the processes of one machine, through shared memory.
 //!
-//! Every process has one lock-free receive queue, into which all others put *cells* that they own, as
-//! in Nemesis (Buntinas, Mercier, Gropp, EuroPVM/MPI 2006). A pair of processes that talks often gets
-//! a [`fastbox`], a ring of pairs of cache lines that bypasses the queue. Large messages go through a
-//! ring of buffers; or the receiver reads them straight out of the sender's memory if the kernel
-//! permits it, or out of [`buffers`] that all can see, while the sender writes a part of them into the
-//! receiver's memory. There is no lock in the shared memory: a process may be killed at any
-//! instruction, and the others neither wait for it nor read half a message.
+//! Every process has one lock-free receive queue, into which all others put *cells*, buffers of 20
+//! KiB that belong to their sender, as in Nemesis (Buntinas, Mercier, Gropp, EuroPVM/MPI 2006). A
+//! pair of processes that talks often gets a [`fastbox`], a ring of pairs of cache lines that
+//! bypasses the queue. Large messages go through a ring of buffers. Or the receiver reads them
+//! straight out of the sender's memory, if the kernel permits it, or out of [`buffers`] that all
+//! can see; a sender that waits meanwhile writes a part of them into the receiver's memory. There
+//! is no lock in the shared memory: a process may be killed at any instruction, and the others
+//! neither wait for it nor read half a message.
 //!
 //! | module | holds |
 //! | --- | --- |

@@ -200,9 +200,9 @@ pub(crate) struct NbodyWorkload {
 #[command(allow_negative_numbers = true, after_help = format!("{WORKLOAD}
 Rank 0 is the bottleneck: the others are 6, 12 or 26 contributions to an allgather ahead of it, and its \
 searches pass half of them. With n29 and n30 the published searches are a tenth longer. Its trace has twice \
-so many operations for each process and round, so that n29 and n30 have at most 800,000 and 380,000 \
-processes. The other ranks have the averages of Table 8, which Ghazimirsaeed et al. do not confirm: they \
-found searches of about 10 entries.
+so many operations for each process and round, so that n29 and n30 have at most 833,333 and 384,616 \
+processes, with `--rounds 1`. The other ranks have the averages of Table 8, which Ghazimirsaeed et al. do \
+not confirm: they found searches of about 10 entries.
 
 Examples:
   mq generate radix -o radix.mqt.gz

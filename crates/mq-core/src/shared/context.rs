@@ -99,6 +99,7 @@ impl<Q: MatchQueues> Context<Q> {
             Reach::All => return None,
         };
         let place = lock.try_lock()?;
+        // What holds is what the place says, whose lock is held. [STAND]
         let right = place.standing.mode == mode && is_enough(&place);
         right.then_some(place)
     }
@@ -295,7 +296,7 @@ impl<Q: MatchQueues> Context<Q> {
         Ok((removed, retired))
     }
 
-    /// Gives every place, and then later operations, the new standing of the context.
+    /// Gives every place, and then later operations, the new standing of the context. [STAND]
     pub(super) fn all_stand(&self, all: &mut All<'_, Q>, standing: Standing) {
         all.whole.standing = standing;
         for shard in &mut all.shards {

@@ -66,7 +66,7 @@ impl<Q: MatchQueues> Directory<Q> {
         }
     }
 
-    /// The context. It may have been freed, which it reports itself.
+    /// The context. It may have been freed, which it reports itself. [DIRECTORY]
     ///
     /// # Cost
     /// For contexts below 64, one load of a word that is not written once the context exists; below
@@ -96,7 +96,7 @@ impl<Q: MatchQueues> Directory<Q> {
         self.dense.get((id.0 / SEGMENT - 1) as usize)
     }
 
-    /// Adds a context that is not there yet. One thread at a time.
+    /// Adds a context that is not there yet. One thread at a time. [DIRECTORY]
     pub(super) fn insert(&self, id: ContextId, context: Arc<Context<Q>>) {
         if let Some(cell) = self.first.get(id.0 as usize) {
             let _ = cell.set(context);

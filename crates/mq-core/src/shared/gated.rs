@@ -31,6 +31,7 @@ impl<Q: MatchQueues> Context<Q> {
         place: &mut Place<Q>,
         envelope: &EnvelopeOf<Q>,
     ) -> Option<DeliveredOf<Q>> {
+        // Nothing in the undivided queues is for it. [GATE-CLOSE] [GATE-OPEN]
         if place.gate == OPEN {
             return place.queues.deliver(envelope);
         }
@@ -44,6 +45,7 @@ impl<Q: MatchQueues> Context<Q> {
         envelope: &EnvelopeOf<Q>,
     ) -> Option<DeliveredOf<Q>> {
         let here = shard.queues.find_receive(envelope).map(name);
+        // Nothing in the undivided queues is earlier. [GATE-CLOSE] [GATE-OPEN]
         if let Some((handle, pattern)) = here
             && count_of(handle.sequence()) < shard.gate
         {
