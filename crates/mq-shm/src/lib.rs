@@ -22,7 +22,7 @@
 //!
 //! Inside: `place` (a process's entry), `cell`, `chain` (the queue), `pool` (a process's own cells), `copy` (ways of
 //! copying), `sleeper` (sleeping and waking), `cores` (who shares a core), `estate` (what the dead leave), `found` and
-//! `ids` (addresses and names, checked), `sync` (every atomic), `steps` (where tests kill), `models` (for loom), `words`
+//! `ids` (addresses and names, checked), `origin` (a process, and not its children), `sync` (every atomic), `steps` (where tests kill), `models` (for loom), `words`
 //! (for tests). `endpoint/send.rs`, `short.rs` and `receive.rs` are the way of a message.
 //!
 //! The crate relies on Linux features: memory files, futexes, process descriptors. On other systems it
@@ -56,6 +56,7 @@ pub mod layout;
 pub mod liveness;
 #[cfg(all(mq_loom, test))]
 mod models;
+mod origin;
 mod place;
 mod pool;
 pub mod segment;
@@ -75,6 +76,7 @@ pub use ids::Process;
 pub use large::single_copy::{Copied, Remote, permit as permit_single_copy};
 pub use large::{Pulled, Pushed, RingId, Stretch};
 pub use layout::Geometry;
+pub use origin::Origin;
 pub use segment::{Heap, Host, Mapped};
 #[cfg(feature = "steps")]
 pub use steps::{STEPS, at_step};

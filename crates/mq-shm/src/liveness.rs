@@ -182,6 +182,13 @@ pub(crate) fn has_ended(place: &Place) -> bool {
     matches!(State::of(place), State::Left | State::Died)
 }
 
+/// Whether a process that this one has identified by that number, as one of its own namespace, has ended: whatever
+/// its entry says of namespaces.
+#[cfg(not(mq_loom))]
+pub(crate) fn is_over(number: u32) -> bool {
+    kernel::has_ended(number)
+}
+
 /// For a launcher: marks a process as dead, unless it has left, or lives (then it is another than the launcher has
 /// waited for).
 pub(crate) fn ended(place: &Place) {

@@ -100,7 +100,7 @@ impl<T: Transport> Core<T> {
 
     /// Whether this is a copy of the process in a child (`fork`), which does nothing in its name.
     pub(crate) fn is_a_copy(&self) -> bool {
-        self.pid != std::process::id()
+        !self.origin.is_here()
     }
 
     /// Leaves, once. If that fails, the others are told that this process has died: what it sent last may be

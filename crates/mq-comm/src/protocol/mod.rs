@@ -57,7 +57,7 @@ use mq_core::structures::AnyQueues;
 use mq_core::{Engine, EngineOptions};
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
-use mq_shm::{Peeked, Process};
+use mq_shm::{Origin, Peeked, Process};
 
 use crate::error::Error;
 use crate::header::Word;
@@ -102,8 +102,8 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) refusals: Refusals,
     /// The structure and the policy in words, if what was sent and received is to be told in the end.
     tells: Option<String>,
-    /// The operating system's number of the process.
-    pid: u32,
+    /// The process itself: a child may have a copy of this.
+    origin: Origin,
     /// Whether what others wait for has been seen through.
     has_left: bool,
 }
@@ -220,7 +220,7 @@ impl<T: Transport> Core<T> {
                     options.structure, options.channel
                 )
             }),
-            pid: std::process::id(),
+            origin: Origin::here(),
             has_left: false,
         }
     }

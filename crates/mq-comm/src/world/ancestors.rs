@@ -67,8 +67,8 @@ fn is_met_first(ancestors: &[Above], programs: &[&str], mq: u32) -> bool {
 /// The nearest first.
 fn ancestors() -> impl Iterator<Item = Above> {
     let next = |of: &Above| process(&of.parent.to_string());
-    // The chain of parents ends at 1 or 0.
-    successors(parent(), next).take_while(|above| above.number > 1)
+    // The chain ends at 0, which is no process. Process 1 counts: in a container it may be the launcher.
+    successors(parent(), next)
 }
 
 fn parent() -> Option<Above> {
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(starter(&["no such program"]).unwrap().number, parent);
         let parent = process(&parent.to_string()).unwrap();
         assert_eq!(starter(&[&parent.program]).unwrap().number, parent.number);
-        if parent.parent > 1 {
+        if parent.parent > 0 {
             let above = process(&parent.parent.to_string()).unwrap();
             let found = starter(&[&above.program]).unwrap();
             assert_eq!(found.program, above.program);

@@ -2,7 +2,7 @@
 
 use std::panic;
 
-use mq_shm::{Mapped, Process, ShmError};
+use mq_shm::{Mapped, Origin, Process, ShmError};
 
 use super::World;
 use crate::collective::FOUND_ELSEWHERE;
@@ -17,7 +17,7 @@ pub struct Seat {
     /// `None` once it is taken.
     memory: Option<Mapped>,
     /// The process that made it: a child's copy is not a seat.
-    pid: u32,
+    origin: Origin,
     rank: u32,
     options: Options,
 }
@@ -25,7 +25,7 @@ pub struct Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         if let Some(memory) = &self.memory
-            && self.pid == std::process::id()
+            && self.origin.is_here()
         {
             // The rank is within the segment.
             let _ = memory.ended(Process(self.rank));
@@ -64,7 +64,7 @@ impl World {
                 })?;
             Ok(Seat {
                 memory: Some(Mapped::open(file, "the segment of a world of threads")?),
-                pid: std::process::id(),
+                origin: Origin::here(),
                 rank,
                 options: options.clone(),
             })

@@ -24,6 +24,7 @@ use core::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::ShmError;
+use crate::origin::Origin;
 use crate::steps::{Step, step};
 use space::Space;
 use window::Window;
@@ -33,8 +34,8 @@ use window::Window;
 pub(crate) struct Region {
     window: Window,
     list: Mutex<List>,
-    /// The operating system's number of the process.
-    pid: u32,
+    /// The process itself: a child may have a copy of this.
+    origin: Origin,
 }
 
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl Region {
                 space,
                 keeps: false,
             }),
-            pid: std::process::id(),
+            origin: Origin::here(),
         })
     }
 
@@ -135,7 +136,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if self.region.pid != std::process::id() {
+        if !self.region.origin.is_here() {
             // A child that has a copy of the process owns none of its memory.
             return;
         }

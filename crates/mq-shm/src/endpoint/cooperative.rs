@@ -12,6 +12,7 @@ use crate::large::claims::{Claims, Help, PART};
 use crate::large::cooperative::{FROM, FROM_SHARED, Offer, SHOWN, Shown};
 use crate::large::single_copy::{Copied, Known, Remote, Unseen};
 use crate::layout::PAGE;
+use crate::liveness;
 use crate::segment::Memory;
 use crate::steps::{Step, step};
 use crate::sync::{Ordering, fence, spin_loop};
@@ -27,7 +28,7 @@ const YIELDS: u32 = 64;
 const FIRST_NAP: Duration = Duration::from_micros(50);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// Looks in a row, a nap after each, after which memory that cannot be read is taken for memory that is no more.
-const UNCLEAR: u32 = 20;
+const UNCLEAR: u32 = 1000;
 /// Looks for an offer that is about to begin.
 const UNTIL_OPEN: u32 = 1000;
 
@@ -273,9 +274,10 @@ impl<M: Memory> Endpoint<M> {
     }
 
     /// Whether a sender no longer helps: it says so in its own memory, which is authoritative if a stray write
-    /// has hit the segment, or that memory no longer exists: the kernel has said so often enough, one look after the
-    /// other, that it cannot have been short of memory. Its entry is asked about its end only if the kernel does
-    /// not permit reading its memory, as for a process that is ending.
+    /// has hit the segment, or that memory no longer exists: the kernel has said so for a second, one look after the
+    /// other, so it was not just short of memory. Only if the kernel does not permit reading its memory, as for a
+    /// process that is ending, the kernel is asked about its end: by its entry, or else by the number under which it
+    /// has been identified from here.
     pub(super) fn is_over(
         &mut self,
         from: Process,
@@ -299,7 +301,11 @@ impl<M: Memory> Endpoint<M> {
             Err(Unseen::Unclear) => {
                 *unclear > UNCLEAR || self.watch.gone(from, &peer.place).is_some()
             }
-            Err(Unseen::Refused) => self.watch.gone(from, &peer.place).is_some(),
+            Err(Unseen::Refused) => {
+                let is_known = peer.seen.is_some_and(|(whom, _)| whom == sender);
+                self.watch.gone(from, &peer.place).is_some()
+                    || is_known && liveness::is_over(sender.pid)
+            }
         }
     }
 

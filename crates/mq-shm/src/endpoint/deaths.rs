@@ -74,6 +74,7 @@ impl<M: Memory> Endpoint<M> {
             settles = true;
             if concerns {
                 self.peers[number].gone = Some(how);
+                self.close_outlet(process);
                 let takes = self.takes;
                 self.ending.push(Ending {
                     process,
@@ -115,6 +116,19 @@ impl<M: Memory> Endpoint<M> {
         self.peers.get(process.index())?.gone
     }
 
+    /// Gives up the fastbox to a process that has ended, which takes nothing out any more: a box has room for
+    /// messages whoever reads it.
+    fn close_outlet(&mut self, process: Process) {
+        let peer = &mut self.peers[process.index()];
+        if peer.outlet.take().is_some() {
+            self.memory.discard(Part::FastBox(self.me, process));
+            self.counters.boxes -= 1;
+        }
+        if core::mem::take(&mut peer.is_naming) {
+            self.naming.retain(|&naming| naming != process);
+        }
+    }
+
     /// Takes back what was in transit to a process that has ended, and gives up the memory shared with it.
     /// All of this is done even if something turns out to be damaged, which is reported then.
     pub(super) fn bury(&mut self, process: Process) -> Result<(), ShmError> {
@@ -124,13 +138,6 @@ impl<M: Memory> Endpoint<M> {
         let reclaimed = self.pool.reclaim(&self.memory, process);
         self.rings.abandon(&self.memory, self.me, process, false);
         let peer = &mut self.peers[process.index()];
-        if peer.outlet.take().is_some() {
-            self.memory.discard(Part::FastBox(self.me, process));
-            self.counters.boxes -= 1;
-        }
-        if core::mem::take(&mut peer.is_naming) {
-            self.naming.retain(|&naming| naming != process);
-        }
         if peer.inlet.take().is_some() {
             self.memory.discard(Part::FastBox(process, self.me));
             self.open.retain(|&open| open != process);

@@ -50,6 +50,7 @@ use crate::ids::{CellId, Process};
 use crate::large::cooperative::Shown;
 use crate::layout::Geometry;
 use crate::liveness::{self, Gone, State, Watch};
+use crate::origin::Origin;
 use crate::place::Place;
 use crate::pool::Pool;
 use crate::segment::{Mapped, Memory};
@@ -119,8 +120,8 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Endpoint<M: Memory = Mapped> {
     me: Process,
-    /// The operating system's number of the process.
-    pid: u32,
+    /// The process itself: a child may have a copy of this.
+    origin: Origin,
     options: Options,
     fences: Fences,
     patience: Patience,
@@ -224,7 +225,7 @@ impl<M: Memory> Endpoint<M> {
         let is_process = memory.pid() != 0;
         Ok(Self {
             me,
-            pid: memory.pid(),
+            origin: Origin::here(),
             options,
             fences: Fences::agree(),
             patience,
@@ -372,7 +373,7 @@ impl<M: Memory> Endpoint<M> {
 
 impl<M: Memory> Drop for Endpoint<M> {
     fn drop(&mut self) {
-        if self.memory.pid() != self.pid {
+        if !self.origin.is_here() {
             // A child that has a copy of the process does not leave in its name.
             return;
         }

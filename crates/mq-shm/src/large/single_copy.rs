@@ -100,11 +100,10 @@ impl Known {
             let read = process_vm_readv(pid, &mut to[first..], &from[first..]);
             match read {
                 Ok(bytes) if without_word && bytes > 0 => {
-                    // This process may have been descheduled before the kernel looked the number up.
+                    // This process may have been descheduled before the kernel looked the number up. Then the
+                    // next read comes with the word.
                     if self.is_known(*seen, Instant::now(), KNOWN_FOR) {
                         done += bytes;
-                    } else {
-                        *seen = None;
                     }
                 }
                 Ok(bytes) if bytes > word_bytes && u64::from_ne_bytes(word) == self.token => {

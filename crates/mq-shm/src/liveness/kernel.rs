@@ -1,10 +1,9 @@
 //! What the kernel says about a process.
 
 use std::fs;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::OnceLock;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -39,6 +38,16 @@ impl Identity {
     fn is_another(self, now: Start) -> bool {
         matches!(now, Start::At(ticks) if self.started != 0 && ticks != self.started)
     }
+}
+
+/// Whether a process of this process's namespace has ended, or its number belongs to none.
+pub(super) fn has_ended(number: u32) -> bool {
+    let by_number = || Identity { number, started: 0 }.is_dead_by_number();
+    pid(number).is_none_or(|pid| match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(open) => has_died(open.as_fd()) == Some(true),
+        Err(Errno::SRCH) => true,
+        Err(_) => by_number(),
+    })
 }
 
 /// Waits for nothing.
@@ -122,13 +131,10 @@ pub(super) enum Start {
 }
 
 /// Whether the numbers in `/proc` are those of this process's namespace: a process may enter a new one
-/// without mounting another `/proc`.
+/// without mounting another `/proc`. Asked each time, since a child (`fork`) may be in another than its parent.
 fn proc_is_ours() -> bool {
-    static OURS: OnceLock<bool> = OnceLock::new();
-    *OURS.get_or_init(|| {
-        let number = std::process::id().to_string();
-        fs::read_link("/proc/self").is_ok_and(|own| own == Path::new(&number))
-    })
+    let number = std::process::id().to_string();
+    fs::read_link("/proc/self").is_ok_and(|own| own == Path::new(&number))
 }
 
 impl Start {

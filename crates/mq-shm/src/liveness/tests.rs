@@ -5,9 +5,10 @@ use std::process::{Child, Command};
 
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use super::kernel::has_died;
+use super::kernel::{has_died, tells_apart};
 use super::watch::{DOUBTED, Descriptor, TURNS};
 use super::*;
+use crate::segment::inode_of;
 
 #[test]
 fn this_process_has_started_and_none_has_number_0() {
@@ -82,21 +83,33 @@ fn where_the_kernel_gives_no_descriptor_all_have_their_turn() {
     });
 }
 
+/// Whether this process may open few files only. If not, the test of this name runs in one that may.
+fn few_files(name: &str) -> bool {
+    const HERE: &str = "MQ_TEST_FEW_FILES";
+    if std::env::var_os(HERE).is_some() {
+        return true;
+    }
+    let here = Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -n 64 && exec \"$0\" --exact --nocapture \"$1\"",
+        ])
+        .arg(std::env::current_exe().unwrap())
+        .args([name])
+        .env(HERE, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&here.stdout);
+    assert!(said.contains("1 passed"), "{said}");
+    print!("{said}");
+    false
+}
+
 /// In a process of its own, which may open few files.
 #[test]
 fn where_files_run_out_all_have_their_turn() {
     const NAME: &str = "liveness::tests::where_files_run_out_all_have_their_turn";
-    const HERE: &str = "MQ_TEST_FEW_FILES";
-    if std::env::var_os(HERE).is_none() {
-        let here = Command::new("sh")
-            .args(["-c", "ulimit -n 64 && exec \"$0\" --exact \"$1\""])
-            .arg(std::env::current_exe().unwrap())
-            .args([NAME])
-            .env(HERE, "1")
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&here.stdout);
-        assert!(said.contains("1 passed"), "{said}");
+    if !few_files(NAME) {
         return;
     }
     all_have_their_turn(|watch| {
@@ -399,6 +412,33 @@ fn a_death_is_believed_though_the_number_is_another_s() {
     place.pid.store(std::process::id(), Ordering::Relaxed);
     place.started.store(0, Ordering::Relaxed);
     assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+}
+
+/// In a process of its own, which may open few files.
+#[test]
+fn a_death_is_believed_where_files_have_run_out() {
+    const NAME: &str = "liveness::tests::a_death_is_believed_where_files_have_run_out";
+    if !few_files(NAME) {
+        return;
+    }
+    let (mut child, place) = joined_by_a_child();
+    let mut watch = Watch::new(2);
+    assert_eq!(watch.gone(Process(1), &place), None);
+    let Descriptor::Open(kept) = &watch.descriptors[1] else {
+        panic!("{:?}", watch.descriptors[1]);
+    };
+    if !tells_apart(inode_of(kept.descriptor()).unwrap()) {
+        println!("untried: before Linux 6.9 descriptors of processes cannot be told apart");
+        return;
+    }
+    let files: Vec<_> = core::iter::from_fn(|| fs::File::open("/dev/null").ok()).collect();
+    child.kill().unwrap();
+    // It is not waited for, so its number and its entry in `/proc` stay.
+    while watch.gone(Process(1), &place).is_none() {
+        std::thread::yield_now();
+    }
+    drop(files);
+    child.wait().unwrap();
 }
 
 #[test]

@@ -56,6 +56,8 @@ pub(super) struct Kept {
     number: u32,
     /// The file it referred to when it was opened.
     file: Inode,
+    /// That file is of no other process: while the descriptor refers to it, it is still this one.
+    is_unique: bool,
     /// It said so when all were asked, and that answer has not been used yet.
     said_to_live: bool,
     /// How often it said that the process lives. Each has its own count: with a common one, if they are
@@ -71,6 +73,7 @@ impl Kept {
             descriptor: Some(descriptor),
             number,
             file,
+            is_unique: tells_apart(file),
             said_to_live: false,
             answers: 0,
         })
@@ -91,21 +94,24 @@ impl Kept {
         if !self.is_same_file() {
             return Some(false);
         }
+        if self.is_unique {
+            return Some(true);
+        }
         let said = number_of(self.descriptor())?;
         Some(said == OVER || said == i64::from(number))
     }
 
-    /// Whether to believe it when it says that its process has ended. A process that has been waited for
-    /// has no number any more by which it could be identified: the program may have put a descriptor of a
-    /// child of its own here. If that would be the same file, the descriptor's word counts only if there is
-    /// no other way to tell that the number has passed to another process.
+    /// Whether to believe it when it says that its process has ended: the program may have put a descriptor of a
+    /// child of its own here. If that would be the same file, the process's number decides; one that has been
+    /// waited for has none any more, and the descriptor's word counts only if there is no other way to tell that
+    /// the number has passed to another process.
     fn tells_of(&self, who: Identity) -> bool {
-        self.is_same_file()
-            && match number_of(self.descriptor()) {
-                Some(OVER) => who.started == 0 || tells_apart(self.file),
-                Some(number) => number == i64::from(who.number),
-                None => false,
-            }
+        let is_its_number = || match number_of(self.descriptor()) {
+            Some(OVER) => who.started == 0,
+            Some(number) => number == i64::from(who.number),
+            None => false,
+        };
+        self.is_same_file() && (self.is_unique || is_its_number())
     }
 
     /// Leaves the descriptor open: as far as is known, it is not this crate's any more.
@@ -123,13 +129,10 @@ impl Drop for Kept {
         if self.descriptor.is_none() {
             return;
         }
-        let is_ours = match number_of(self.descriptor()) {
-            // If all processes' descriptors are one file, a descriptor of a child of the program's own
-            // looks the same, if that child has ended or the kernel does not say whose it is.
-            Some(OVER) | None => self.is_same_file() && tells_apart(self.file),
-            Some(_) => self.is_of(self.number) == Some(true),
-        };
-        if !is_ours {
+        // If all processes' descriptors are one file, a descriptor of a child of the program's own
+        // looks the same, if that child has ended or the kernel does not say whose it is.
+        let is_its_number = || number_of(self.descriptor()) == Some(i64::from(self.number));
+        if !(self.is_same_file() && (self.is_unique || is_its_number())) {
             self.leave();
         }
     }

@@ -14,13 +14,11 @@ use std::ffi::c_void;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
-use std::time::{Duration, Instant};
 
-use rustix::fs::{MemfdFlags, Mode, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
-use rustix::process::{Resource, geteuid, getrlimit};
-use rustix::shm;
+use rustix::process::{Resource, getrlimit};
 
 use crate::buffers::window::{Access, Window};
 use crate::cell::Cell;
@@ -82,7 +80,7 @@ impl Mapped {
         Self::map(known(file, what)?, what)
     }
 
-    fn map(file: File, what: &str) -> Result<Self, ShmError> {
+    pub(super) fn map(file: File, what: &str) -> Result<Self, ShmError> {
         let mut head = [0; header::BYTES];
         let read =
             rustix::io::pread(&file, &mut head, 0).map_err(system(&format!("reading {what}")))?;
@@ -99,6 +97,10 @@ impl Mapped {
                 },
                 _ => ShmError::Foreign { what, found },
             });
+        }
+        if head.starts_with(&header::MAGIC.to_le_bytes()) {
+            // It is written last, and the kernel may have copied the rest before it.
+            rustix::io::pread(&file, &mut head, 0).map_err(system(&format!("reading {what}")))?;
         }
         // After the header was read: a process that is still making the file sets its length before its
         // header.
@@ -130,53 +132,6 @@ impl Mapped {
         })
     }
 
-    /// Makes the segment of this name, or opens it if another process has made it.
-    ///
-    /// The name is that of a file in `/dev/shm`, which [`Mapped::forget`] removes, as soon as all have opened
-    /// it. A segment that cannot be completed leaves no name; processes that are killed before one of them
-    /// has removed it leave the file. [`Mapped::meet`] leaves nothing.
-    ///
-    /// Memory is requested before it is used, and a lack of it is an error. A process that overwrites the
-    /// segment can make others use parts for which no memory was requested: if `/dev/shm` is full, they then
-    /// die from SIGBUS.
-    ///
-    /// # Errors
-    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Otherwise`] if the segment of that name has
-    /// another geometry, [`ShmError::System`] if it is another user's, or if its maker does not finish it
-    /// within ten seconds, after which the name is removed.
-    pub fn named(name: &str, geometry: Geometry) -> Result<Self, ShmError> {
-        let mode = Mode::RUSR | Mode::WUSR;
-        let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
-        loop {
-            match shm::open(name, flags, mode) {
-                Ok(file) => return Self::make(file, &geometry, name),
-                Err(Errno::EXIST) => {}
-                Err(error) => return Err(system(&format!("making {name} in /dev/shm"))(error)),
-            }
-            match Self::wait_for(name, mode, Duration::from_secs(10)) {
-                // Another job has removed the name meanwhile.
-                Err(ShmError::System { reason, .. })
-                    if reason.kind() == io::ErrorKind::NotFound => {}
-                opened => return opened?.of_geometry(&geometry, name),
-            }
-        }
-    }
-
-    /// Makes a segment of a file that is new and that no other process uses.
-    fn make(file: OwnedFd, geometry: &Geometry, name: &str) -> Result<Self, ShmError> {
-        let seen = file.try_clone();
-        let made = known(file, name).and_then(|file| {
-            Self::fill(&file, geometry, name)?;
-            Self::map(file, name)
-        });
-        if made.is_err() {
-            // No process can use it, and no other process knows that it can go: unless its maker took so long
-            // that another has removed the name, which may be a third one's segment now.
-            let _ = seen.map(|seen| Self::forget_of(name, seen.as_fd()));
-        }
-        made
-    }
-
     /// The same, if its geometry is as expected.
     pub(super) fn of_geometry(self, expected: &Geometry, name: &str) -> Result<Self, ShmError> {
         if self.geometry == *expected {
@@ -191,64 +146,8 @@ impl Mapped {
         })
     }
 
-    /// Opens a segment that another process may still be making.
-    fn wait_for(name: &str, mode: Mode, patience: Duration) -> Result<Self, ShmError> {
-        let began = Instant::now();
-        loop {
-            let file = shm::open(name, shm::OFlags::RDWR, mode)
-                .map_err(system(&format!("opening {name} in /dev/shm")))?;
-            check_owner(&file, name)?;
-            let seen = file.try_clone();
-            match Self::open(file, name) {
-                // The magic word is written last.
-                Err(ShmError::Foreign { found: 0, .. }) if began.elapsed() < patience => {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                Err(ShmError::Foreign { found: 0, .. }) => {
-                    // Its maker was killed, and no other process would remove it.
-                    let _ = seen.map(|seen| Self::forget_of(name, seen.as_fd()));
-                    return Err(ShmError::System {
-                        what: format!("waiting for the maker of {name} in /dev/shm"),
-                        reason: io::Error::new(
-                            io::ErrorKind::TimedOut,
-                            "it did not finish; the name has been removed: start all processes again",
-                        ),
-                    });
-                }
-                result => return result,
-            }
-        }
-    }
-
-    /// Removes the name of a segment; those that have opened it keep it.
-    ///
-    /// # Errors
-    /// [`ShmError::System`] if there is no such name.
-    pub fn forget(name: &str) -> Result<(), ShmError> {
-        shm::unlink(name).map_err(system(&format!("removing {name} from /dev/shm")))
-    }
-
-    /// Removes a name if it still refers to this file: another process may have removed it, and a third have
-    /// made a segment of the same name. Whether it did.
-    ///
-    /// # Errors
-    /// [`ShmError::System`] if it cannot be looked at or removed.
-    pub fn forget_of(name: &str, file: BorrowedFd<'_>) -> Result<bool, ShmError> {
-        let there = match shm::open(name, shm::OFlags::RDONLY, Mode::empty()) {
-            Ok(there) => there,
-            Err(Errno::NOENT) => return Ok(false),
-            Err(error) => return Err(system(&format!("looking at {name} in /dev/shm"))(error)),
-        };
-        let identity = |status: rustix::fs::Stat| (status.st_dev, status.st_ino);
-        let is_it = fstat(&there).map(identity) == fstat(file).map(identity);
-        if is_it {
-            Self::forget(name)?;
-        }
-        Ok(is_it)
-    }
-
     /// Gives a file its length, its header and memory for the entries.
-    fn fill(file: &File, geometry: &Geometry, what: &str) -> Result<(), ShmError> {
+    pub(super) fn fill(file: &File, geometry: &Geometry, what: &str) -> Result<(), ShmError> {
         check_limit(geometry.length())?;
         ftruncate(file, geometry.length()).map_err(system(&format!("sizing {what}")))?;
         let (places, _) = Part::Cells(Process(0), 0, 0).extent(geometry);
@@ -341,7 +240,7 @@ impl Drop for Mapped {
 }
 
 /// The file behind a descriptor.
-fn known(file: OwnedFd, what: &str) -> Result<File, ShmError> {
+pub(super) fn known(file: OwnedFd, what: &str) -> Result<File, ShmError> {
     File::new(file).map_err(|reason| ShmError::System {
         what: format!("looking at {what}"),
         reason,
@@ -363,27 +262,12 @@ fn check_limit(length: u64) -> Result<(), ShmError> {
     }
 }
 
-fn system(what: &str) -> impl FnOnce(rustix::io::Errno) -> ShmError {
+pub(super) fn system(what: &str) -> impl FnOnce(rustix::io::Errno) -> ShmError {
     let what = what.to_owned();
     move |error| ShmError::System {
         what,
         reason: error.into(),
     }
-}
-
-/// Names can be guessed, and the user who made a file could truncate it under those that have mapped it.
-fn check_owner(file: &OwnedFd, name: &str) -> Result<(), ShmError> {
-    let owner = fstat(file)
-        .map_err(system(&format!("looking at {name}")))?
-        .st_uid;
-    let me = geteuid().as_raw();
-    if owner == me {
-        return Ok(());
-    }
-    Err(ShmError::System {
-        what: format!("opening {name} in /dev/shm"),
-        reason: io::Error::other(format!("it belongs to user {owner}, this is user {me}")),
-    })
 }
 
 #[allow(private_interfaces, reason = "sealed: nobody else can name the parts")]
@@ -443,27 +327,5 @@ impl Memory for Mapped {
         debug_assert!(offset.is_multiple_of(PAGE));
         // An empty range is not valid for the system.
         bytes == 0 || self.file.punch(offset as u64, bytes as u64)
-    }
-}
-
-#[cfg(all(test, not(mq_loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_its_maker_did_not_finish_is_removed() {
-        let name = format!("/mq-unfinished-{}", std::process::id());
-        let mode = Mode::RUSR | Mode::WUSR;
-        let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
-        let file = shm::open(&name, flags, mode).unwrap();
-        // Killed when the entries had memory and there was no header.
-        ftruncate(&file, Geometry::new(2).unwrap().length()).unwrap();
-        let error = Mapped::wait_for(&name, mode, Duration::from_millis(5)).unwrap_err();
-        let text = error.to_string();
-        assert!(
-            text.contains("waiting for the maker of /mq-unfinished"),
-            "{text}"
-        );
-        assert!(shm::open(&name, shm::OFlags::RDWR, mode).is_err());
     }
 }

@@ -25,6 +25,7 @@ use rustix::process::geteuid;
 use super::Mapped;
 use crate::error::ShmError;
 use crate::layout::Geometry;
+use crate::origin::Origin;
 
 /// How long a process waits before it checks again who has the socket.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -40,7 +41,7 @@ pub struct Host {
     file: OwnedFd,
     name: String,
     /// The owner of the place: a child that has a copy of this closes nothing for others.
-    pid: u32,
+    origin: Origin,
 }
 
 impl Mapped {
@@ -96,7 +97,7 @@ impl Host {
             listener,
             file: file.map_err(meeting(name))?,
             name: name.into(),
-            pid: std::process::id(),
+            origin: Origin::here(),
         };
         Ok((memory, Some(host)))
     }
@@ -137,7 +138,7 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        if std::process::id() != self.pid {
+        if !self.origin.is_here() {
             return;
         }
         // A child that another thread has forked has the socket too, and would keep later processes

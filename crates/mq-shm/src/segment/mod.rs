@@ -8,6 +8,7 @@ mod header;
 mod heap;
 mod mapped;
 mod meeting;
+mod named;
 
 pub(crate) use file::{File, Inode, inode_of};
 pub use heap::Heap;

@@ -51,6 +51,36 @@ fn an_end_is_reported_though_the_cells_that_came_back_are_damaged() {
     assert_eq!(one_more.unwrap(), Sent::Upto(0));
 }
 
+#[test]
+fn a_box_takes_nothing_for_one_whose_end_has_been_found() {
+    let segment = Heap::new(Geometry::new(2).unwrap());
+    let join = |number| {
+        let memory = Arc::clone(&segment);
+        Endpoint::join(memory, Process(number), Options::default()).unwrap()
+    };
+    let [mut alice, mut bob] = [0, 1].map(join);
+    bob.want(None).unwrap();
+    while alice.peers[1].outlet.is_none() {
+        let sent = alice.try_send(bob.me(), [0; 2], b"until there is a box", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+        while bob.poll().unwrap().is_some() {}
+    }
+    // Something of its own is still to be taken out, so that its end is not reported yet.
+    let sent = bob.try_send(alice.me(), [0; 2], b"the last", 0);
+    assert_eq!(sent.unwrap(), Sent::Whole);
+    drop(bob);
+    assert_eq!(alice.check_peers(), 1);
+    assert!(alice.has_ends_to_report());
+    for bytes in [1, 500, 600] {
+        let sent = alice.try_send(Process(1), [0; 2], &[0; 600][..bytes], 0);
+        assert!(
+            matches!(sent, Err(ShmError::Gone { .. })),
+            "{bytes} bytes: {sent:?}"
+        );
+    }
+    assert_eq!(alice.counters().boxes, 0);
+}
+
 /// Two endpoints, the first without patience.
 fn one_that_sleeps_at_once() -> (Arc<Heap>, Endpoint<Arc<Heap>>, Endpoint<Arc<Heap>>) {
     let segment = Heap::new(Geometry::new(2).unwrap());
