@@ -357,6 +357,15 @@ below() {
     done
 }
 
+# Checks that traces are complete although a tool's MPI_T is in use until the processes end.
+check_tools() {
+    export MQ_TRACE=$scratch/trace-tools
+    run ours tools >/dev/null
+    ours_only "MQ_TRACE: tools" "$(replayed "$MQ_TRACE"), $(grep -l '^p ' "$MQ_TRACE"/*.mqt | wc -l) with receives" \
+        "3 traces, 0 mismatches, 3 with receives"
+    unset MQ_TRACE
+}
+
 # check_killed SECONDS: checks that the traces of processes killed after this time can be read and replayed.
 check_killed() {
     local launched rank killed=0

@@ -8,6 +8,10 @@
 
 #include "mq_contexts.h"
 
+#if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__POBJ
+#error "ch3 searches its queues without their mutex when a synchronous or ready message or the cancel of a send comes: configure with --enable-thread-cs=global"
+#endif
+
 #ifndef MPIDI_POSTED_RECV_ENQUEUE_HOOK
 #define MPIDI_POSTED_RECV_ENQUEUE_HOOK(request) do {} while (0)
 #endif
@@ -164,13 +168,7 @@ static int comm_made(MPIR_Comm * comm, void *unused)
 static int comm_gone(MPIR_Comm * comm, void *unused)
 {
     (void) unused;
-#if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__POBJ
-    /* The last reference may be a request's, which is completed with the queues' mutex held. What is recorded here is
-     * corrected when the next communicator with this id is made, and when a message is refused. */
-    (void) communicator_gone;
-#else
     communicator_gone(&queues, comm);
-#endif
     return MPI_SUCCESS;
 }
 
@@ -477,6 +475,13 @@ int MPIDI_CH3U_Recvq_DP(MPIR_Request * rreq)
     return found;
 }
 
+/* Whether a message or receive is one of agreement or shrinking, which go on in a revoked communicator. */
+static int is_of_survivors(int tag)
+{
+    tag = MPIR_TAG_MASK_ERROR_BITS(tag & ~MPIR_TAG_COLL_BIT);
+    return tag == MPIR_AGREE_TAG || tag == MPIR_SHRINK_TAG;
+}
+
 /* Whether messages for the communicator of a context are dropped. */
 static int is_revoked(int context_id, int tag)
 {
@@ -484,7 +489,7 @@ static int is_revoked(int context_id, int tag)
     int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
 
     MPIDI_CH3I_Comm_find(context_id, &comm);
-    return comm != NULL && comm->revoked && tag != MPIR_AGREE_TAG && tag != MPIR_SHRINK_TAG;
+    return comm != NULL && comm->revoked && !is_of_survivors(tag);
 }
 
 /* The channel has matched the receive that a message found: the message is for the next one. */
@@ -646,7 +651,7 @@ static int is_of_revoked(void *user, const mq_entry * entry)
         && !(MPIR_Comm_is_parent_comm((MPIR_Comm *) comm)
              && (offset == MPIR_CONTEXT_INTRANODE_OFFSET || offset == MPIR_CONTEXT_INTERNODE_OFFSET)))
         return FALSE;
-    return tag != MPIR_AGREE_TAG && tag != MPIR_SHRINK_TAG;
+    return !is_of_survivors(tag);
 }
 
 /* A communicator is revoked: what is queued for it fails. */

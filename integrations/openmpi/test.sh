@@ -36,7 +36,7 @@ rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch"
 
-for program in ring wildcards cancels lengths revoke; do
+for program in ring wildcards cancels lengths revoke shrink tools; do
     compile stock $program
     compile ours $program
 done
@@ -56,7 +56,9 @@ programs() {
     for program in ring wildcards cancels; do
         row "$program" "$(run stock $program)" "$(run ours $program)"
     done
-    row "revoke (fault tolerance)" "$(run stock revoke --with-ft ulfm)" "$(run ours revoke --with-ft ulfm)"
+    for program in revoke shrink; do
+        row "$program (fault tolerance)" "$(run stock $program --with-ft ulfm)" "$(run ours $program --with-ft ulfm)"
+    done
     check_lengths pml_ob1_posted_recvq_length pml_ob1_unexpected_msgq_length
 }
 
@@ -92,6 +94,7 @@ switches() {
     [ -d "$MQ_TRACE" ] || suite ours >/dev/null
     ours_only "MQ_TRACE: mpi4py" "$(replayed "$MQ_TRACE" list,indexed)" "3 traces, 0 mismatches"
     unset MQ_TRACE
+    check_tools
     check_killed 3
 }
 

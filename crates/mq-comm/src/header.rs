@@ -249,6 +249,16 @@ impl Payload {
     /// The longest payload.
     pub(crate) const MOST: usize = 40;
 
+    /// A short message.
+    ///
+    /// # Panics
+    /// If there are more bytes than [`MOST`](Self::MOST).
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut payload = Self::default();
+        payload.push(bytes);
+        payload
+    }
+
     fn push(&mut self, word: &[u8]) {
         let end = usize::from(self.len) + word.len();
         self.bytes[usize::from(self.len)..end].copy_from_slice(word);

@@ -257,7 +257,13 @@ impl<T: Transport> Core<T> {
     pub(crate) fn wait(&mut self, request: u32) -> Result<(), Error> {
         self.idle.reset();
         while !self.is_done(request) {
-            self.progress_for(None, |_| vec![request])?;
+            if let Err(error) = self.progress_for(None, |_| vec![request]) {
+                if !self.is_done(request) {
+                    return Err(error);
+                }
+                // It has come to its end in a round in which something else failed.
+                self.state.failed_elsewhere(error);
+            }
         }
         Ok(())
     }

@@ -336,3 +336,17 @@ fn what_could_not_begin_is_its_error_or_comes_back() {
         Error::Rank { rank: 3, size: 1 }
     ));
 }
+
+#[test]
+fn a_set_cancels_nothing_by_the_id_of_another_world_s_request() {
+    let [one, other] = [(), ()].map(|()| World::alone().unwrap());
+    let begin = |world: &World| {
+        let mut set = world.request_set();
+        let id = set.add(world.irecv(vec![0_u8], 0, 1).unwrap());
+        (set, id)
+    };
+    let ((mut ones, of_one), (mut others, of_other)) = (begin(&one), begin(&other));
+    assert_ne!(of_one, of_other);
+    assert!(!others.cancel(of_one) && !ones.cancel(of_other));
+    assert!(ones.cancel(of_one) && others.cancel(of_other));
+}

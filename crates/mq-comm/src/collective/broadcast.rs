@@ -6,6 +6,7 @@ use super::BROADCAST;
 use super::failure::{self, Notice};
 use crate::communicator::Communicator;
 use crate::error::Error;
+use crate::header::{self, Payload};
 use crate::plain::{self, Plain};
 use crate::protocol::of_collectives;
 use crate::steps::{Step, step};
@@ -74,7 +75,8 @@ impl<T: Transport> Communicator<T> {
         parent: Option<u32>,
         children: impl Iterator<Item = u32> + Clone,
     ) -> Result<(), Error> {
-        if bytes.len() <= SEGMENT {
+        let limit = self.inner.core().state.eager_limit;
+        if bytes.len() <= limit.min(SEGMENT) {
             if let Err(Missing::ThisOne(error) | Missing::All(error)) =
                 self.segment_from(bytes, parent)
             {
@@ -84,7 +86,11 @@ impl<T: Transport> Communicator<T> {
             let mut result = Ok(());
             for child in children {
                 // Each gets it, whoever else does not.
-                result = result.and(self.put(BROADCAST, bytes, child));
+                let mut put = self.put(BROADCAST, bytes, child);
+                if self.is_eager(bytes.len(), child) {
+                    put = self.or_tell(put, bytes.len(), child);
+                }
+                result = result.and(put);
                 step(Step::PartPassedOn);
             }
             return result;
@@ -92,17 +98,24 @@ impl<T: Transport> Communicator<T> {
         let mut heard = Ok(());
         let sent = self.scope(|s| {
             let mut sent = Ok(());
+            let mut given_up = Vec::new();
             let mut segments = bytes.chunks_mut(SEGMENT);
             while let Some(segment) = segments.next() {
+                let to = children.clone().filter(|child| !given_up.contains(child));
                 if let Err(missing) = self.segment_from(segment, parent) {
                     let (Missing::ThisOne(error) | Missing::All(error)) = &missing;
-                    self.pass_failure_on(error, segment.len(), children.clone());
+                    self.pass_failure_on(error, segment.len(), to);
                     heard = Err(self.receive_the_rest(missing, segments, parent));
                     break;
                 }
                 let segment = &*segment;
-                for child in children.clone() {
-                    sent = sent.and(self.put_in(s, BROADCAST, segment, child));
+                for child in to.collect::<Vec<_>>() {
+                    let put = self.put_in(s, BROADCAST, segment, child);
+                    if put.is_err() {
+                        // It would take a later part for this one.
+                        given_up.push(child);
+                    }
+                    sent = sent.and(self.or_tell(put, segment.len(), child));
                     step(Step::PartPassedOn);
                 }
             }
@@ -178,13 +191,38 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
+    /// Whether so many bytes go to a child without an announcement. What is announced and then refused is withdrawn,
+    /// which the child hears.
+    fn is_eager(&self, bytes: usize, child: u32) -> bool {
+        let word = BROADCAST.word(self.inner.number);
+        let core = self.inner.core();
+        core.state.is_eager(self.member(child), word, bytes)
+    }
+
+    /// Tells a child that a part which could not be sent will not come.
+    fn or_tell(&self, sent: Result<(), Error>, bytes: usize, child: u32) -> Result<(), Error> {
+        if let Err(error) = &sent {
+            self.pass_failure_on(error, bytes, core::iter::once(child));
+        }
+        sent
+    }
+
     /// Tells the children that a part of so many bytes, and what was to follow it, will not come.
     #[cold]
     fn pass_failure_on(&self, error: &Error, bytes: usize, children: impl Iterator<Item = u32>) {
+        if matches!(error, Error::Revoked) {
+            // They hear of that themselves.
+            return;
+        }
         let notice = Notice::of(error, bytes, self.member(self.rank()));
+        let bits = header::bits(self.rank(), BROADCAST.tag);
+        let word = BROADCAST.word(self.inner.number);
         for child in children {
             // A child that is gone as well needs no notice.
-            let _ = self.put(BROADCAST, notice.bytes(), child);
+            let notice = Payload::of(notice.bytes());
+            self.inner
+                .core()
+                .tell(self.member(child), bits, word, notice);
         }
     }
 }

@@ -255,13 +255,15 @@ impl<T: Transport> Communicator<T> {
             return Ok(status);
         }
         self.scope(|s| {
-            let receiving = s.irecv(into, from, its_tag)?;
             if to == self.rank() {
+                let receiving = s.irecv(into, from, its_tag)?;
                 // It may be for another receive than this one, and nobody could post that meanwhile.
                 self.send(elements, to, tag)?;
                 return receiving.wait().map(|(_, status)| status);
             }
+            // It may be refused, and nothing has been received then.
             let sending = s.isend(elements, to, tag)?;
+            let receiving = s.irecv(into, from, its_tag)?;
             // Whatever becomes of one, the other is seen through.
             let (received, sent) = (receiving.wait(), sending.wait());
             let (_, status) = received?;

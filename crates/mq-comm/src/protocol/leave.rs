@@ -55,7 +55,9 @@ impl<T: Transport> Core<T> {
                 withdrawn = withdrawn.and(unless_refused(answered));
             }
             withdrawn?;
-            return self.stay_while(|state| !state.requests.in_stage(Stage::Announced).is_empty());
+            let mut last = 0;
+            return self
+                .stay_while(|state| state.requests.is_any_in(&[Stage::Announced], &mut last));
         }
         // Nobody here receives any more. A process that has announced something may be leaving as well, and
         // wait for an answer before it gives one.
@@ -66,12 +68,13 @@ impl<T: Transport> Core<T> {
             answered = answered.and(unless_refused(self.answer_finished(from, send)));
         }
         answered?;
-        self.stay_while(State::is_awaited)
+        let mut last = 0;
+        self.stay_while(|state| state.is_awaited(&mut last))
     }
 
     /// Goes on while others have to do their part. A program that seems to hang at its end is hard to
     /// understand, so this says for whom it waits.
-    fn stay_while(&mut self, is_awaited: impl Fn(&State) -> bool) -> Result<(), Error> {
+    fn stay_while(&mut self, mut is_awaited: impl FnMut(&State) -> bool) -> Result<(), Error> {
         let begun = Instant::now();
         let mut said = false;
         let mut failures = Failures::default();
@@ -141,6 +144,9 @@ fn unless_refused(answered: Result<(), Error>) -> Result<(), Error> {
     }
 }
 
+/// The stages of sends whose memory others still need.
+const UNFETCHED: [Stage; 3] = [Stage::Announced, Stage::WantsRing, Stage::AwaitsRing];
+
 impl State {
     /// Discards the announced messages that nobody has asked for; returns their senders, and the senders'
     /// names for them.
@@ -160,21 +166,20 @@ impl State {
             .collect()
     }
 
-    /// Whether another process waits for something that this one has to do.
-    fn is_awaited(&self) -> bool {
-        self.rings.is_moving() || self.who_keeps_it().is_some()
+    /// Whether another process waits for something that this one has to do; `last` as for
+    /// [`is_any_in`](crate::request::Requests::is_any_in).
+    fn is_awaited(&self, last: &mut u32) -> bool {
+        self.rings.is_moving()
+            || !self.clogged.is_empty()
+            || self.requests.is_any_in(&UNFETCHED, last)
     }
 
     /// A process to which something still has to be sent.
     fn who_keeps_it(&self) -> Option<Process> {
         let large = || {
-            let stages = [Stage::Announced, Stage::WantsRing, Stage::AwaitsRing];
-            let mut requests = stages
-                .into_iter()
-                .flat_map(|stage| self.requests.in_stage(stage));
-            requests
-                .next()
-                .map(|request| self.requests.at(request).peer)
+            let mut all = self.requests.all();
+            all.find(|(_, slot)| UNFETCHED.contains(&slot.stage))
+                .map(|(_, slot)| slot.peer)
         };
         self.clogged.first().copied().or_else(large)
     }

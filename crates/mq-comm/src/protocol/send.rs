@@ -225,6 +225,14 @@ impl<T: Transport> Core<T> {
         sent
     }
 
+    /// Sends a short message, at once or, if there is no memory for it, as an [answer](Self::answer) that is put off.
+    pub(crate) fn tell(&mut self, to: Process, bits: u64, word: Word, payload: Payload) {
+        let header = [bits, word.0];
+        if self.transmit(to, header, What::Words(payload), 0).is_err() && to != self.state.me {
+            self.put_off(to, header, What::Words(payload), 0);
+        }
+    }
+
     /// Sends what can be sent now, and puts the rest into the outbox. Nothing is sent to a process that has
     /// ended; what is for this process itself is taken in.
     pub(super) fn transmit(

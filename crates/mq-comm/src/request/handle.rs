@@ -14,9 +14,13 @@ use crate::shared_buffer::Owned;
 use crate::status::Status;
 use crate::transport::Transport;
 
-/// Names a request among all of its process, including those that are over.
+/// Names a request among all of its process, including those that are over and those of other worlds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct RequestId(pub(crate) Name);
+pub struct RequestId {
+    pub(super) name: Name,
+    /// The [number](super::Requests) of the pool that it is in.
+    pub(super) pool: u32,
+}
 
 /// A send or receive that has begun: `MPI_Request`, MPI 4.1 §3.7.
 ///
@@ -68,7 +72,7 @@ impl<B: Content, T: Transport> Request<B, T> {
     /// Its id, by which a [`Completion`](crate::Completion) identifies its request.
     #[must_use]
     pub fn id(&self) -> RequestId {
-        RequestId(self.name)
+        self.inner.core().state.requests.id(self.name)
     }
 
     /// Makes progress, and returns whether the request is complete, so that [`wait`](Self::wait) would not

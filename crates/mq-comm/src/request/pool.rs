@@ -1,7 +1,10 @@
 //! The pool of requests. What becomes of those in a set is in [`lists`](super::lists).
 
+use std::sync::{Mutex, PoisonError};
+
 use mq_shm::Process;
 
+use super::RequestId;
 use super::lists::{ListOf, Sets};
 use super::slot::{Name, Outcome, Slot, Stage};
 use crate::buffer::Buffer;
@@ -12,6 +15,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// All requests of a process.
 #[derive(Debug)]
 pub(crate) struct Requests {
+    /// Which pool it is, of all that this process has had.
+    number: u32,
     pub(super) slots: Vec<Slot>,
     /// The first slot without a request; the others follow it, each the `next` of the one before.
     pub(super) free: u32,
@@ -37,7 +42,11 @@ pub(crate) struct New {
 
 impl Default for Requests {
     fn default() -> Self {
+        static LAST: Mutex<u32> = Mutex::new(0);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = last.wrapping_add(1);
         Self {
+            number: *last,
             slots: Vec::new(),
             free: NONE,
             sets: Sets::default(),
@@ -93,6 +102,21 @@ impl Requests {
         Name::new(index, self.slots[index as usize].generation)
     }
 
+    /// The id of a request, which no other world of this process has.
+    pub(crate) fn id(&self, name: Name) -> RequestId {
+        let pool = self.number;
+        RequestId { name, pool }
+    }
+
+    /// The slot of a request of this pool that is not over.
+    pub(crate) fn find_by_id(&self, id: RequestId) -> Option<u32> {
+        if id.pool == self.number {
+            self.find(id.name)
+        } else {
+            None
+        }
+    }
+
     /// The slot of a request that is not over.
     #[inline]
     pub(crate) fn find(&self, name: Name) -> Option<u32> {
@@ -136,6 +160,19 @@ impl Requests {
             .filter(|(_, slot)| slot.stage == stage)
             .map(|(index, _)| index)
             .collect()
+    }
+
+    /// Whether any request is in one of these stages. `last` is where the last answer was found, so that to ask until
+    /// there is none costs no more than to look at each now and then.
+    pub(crate) fn is_any_in(&self, stages: &[Stage], last: &mut u32) -> bool {
+        let (before, after) = self.slots.split_at((*last as usize).min(self.slots.len()));
+        let mut all = (0_u32..).zip(before.iter());
+        let found = (*last..)
+            .zip(after)
+            .find(|(_, slot)| stages.contains(&slot.stage));
+        let found = found.or_else(|| all.find(|(_, slot)| stages.contains(&slot.stage)));
+        *last = found.map_or(0, |(index, _)| index);
+        found.is_some()
     }
 
     /// A request is complete: its set is notified; a request that nobody can ask for is over. Completing it

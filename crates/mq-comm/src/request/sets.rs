@@ -20,7 +20,7 @@ impl<T: Transport> Core<T> {
     pub(crate) fn next_ready(&mut self, set: u32, owned: bool) -> Option<Completion> {
         let requests = &mut self.state.requests;
         let slot = requests.first(set, ListOf::Ready)?;
-        let id = RequestId(requests.name(slot));
+        let id = requests.id(requests.name(slot));
         let context = requests.at(slot).context;
         let result = requests.at(slot).result();
         let mut buffer = Buffer::EMPTY;
@@ -199,7 +199,7 @@ impl<T: Transport> RequestSet<T> {
         let id = request.id();
         self.keep(&request.inner);
         let mut core = self.inner.core();
-        core.state.requests.join(id.0.slot(), self.set);
+        core.state.requests.join(id.name.slot(), self.set);
         drop(core);
         request.let_go();
         id
@@ -325,7 +325,7 @@ impl<T: Transport> RequestSet<T> {
     /// ```
     pub fn cancel(&mut self, request: RequestId) -> bool {
         let mut core = self.inner.core();
-        let Some(slot) = core.state.requests.find(request.0) else {
+        let Some(slot) = core.state.requests.find_by_id(request) else {
             return false;
         };
         core.state.requests.at(slot).set == self.set && core.cancel(slot)

@@ -22,6 +22,8 @@ pub(crate) struct Hindrance {
     pub(crate) refuses_until: Cell<Option<Instant>>,
     /// The same, for messages to this process.
     pub(crate) refuses_to: Cell<Option<Process>>,
+    /// The same, for so many messages after so many others.
+    pub(crate) refuses_from: Cell<Option<(u32, u32)>>,
     /// It puts no more than the first bytes of a message into a ring.
     pub(crate) stalls: Cell<bool>,
     /// No hindrance: how often the program has asked in vain, and how often in a row.
@@ -42,6 +44,16 @@ impl Hindrance {
 
     fn is_refused(&self, to: Process) -> bool {
         let until = self.refuses_until.get();
+        if let Some((before, count)) = self.refuses_from.get() {
+            let left = match before {
+                0 => (0, count.saturating_sub(1)),
+                _ => (before - 1, count),
+            };
+            self.refuses_from.set(Some(left));
+            if before == 0 && count > 0 {
+                return true;
+            }
+        }
         self.refuses.get()
             || self.refuses_to.get() == Some(to)
             || until.is_some_and(|until| Instant::now() < until)

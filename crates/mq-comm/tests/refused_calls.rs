@@ -1,0 +1,105 @@
+//! A transport that refuses memory for a part of a call: nothing that has come is lost, and nobody is left waiting.
+
+mod common;
+
+use common::hindered::{Hindered, Hindrance, join};
+use common::{is_refusal, watchdog};
+use mq_comm::{Error, Options, World};
+use mq_shm::{Geometry, Mapped, Process};
+
+/// The worlds of this many processes, and what is in the way of the first.
+fn worlds<const SIZE: usize>(
+    options: &Options,
+) -> ([World<Hindered>; SIZE], std::rc::Rc<Hindrance>) {
+    let memory = Mapped::create(Geometry::new(SIZE as u32).unwrap()).unwrap();
+    let open = || Mapped::open(memory.file().try_clone_to_owned().unwrap(), "it").unwrap();
+    let mut first = None;
+    let worlds = core::array::from_fn(|rank| {
+        let (world, hindrance) = join(open(), rank as u32, options);
+        first.get_or_insert(hindrance);
+        world
+    });
+    (worlds, first.unwrap())
+}
+
+#[test]
+fn an_exchange_whose_send_is_refused_receives_nothing() {
+    let _dog = watchdog("an exchange whose send is refused");
+    let ([one, two, _three], hindrance) = worlds::<3>(&Options::default());
+    two.send(&[7_u8], 0, 2).unwrap();
+    one.probe(1, 2).unwrap();
+    hindrance.refuses_to.set(Some(Process(2)));
+    let mut word = [0_u8];
+    let exchanged = one.sendrecv(&vec![1_u8; 100_000], 2, 1, &mut word, 1, 2);
+    assert!(is_refusal(&exchanged.unwrap_err()));
+    hindrance.refuses_to.set(None);
+    one.recv(&mut word, 1, 2).unwrap();
+    assert_eq!(word, [7]);
+}
+
+#[test]
+fn a_request_that_is_complete_is_not_given_up_for_another_s_refusal() {
+    let _dog = watchdog("a request and another's refusal");
+    let options = Options::default().with(|o| o.unexpected_limit = 0);
+    let ([one, two, three], hindrance) = worlds::<3>(&options);
+    // It is to hear that it sends too much.
+    hindrance.refuses_to.set(Some(Process(2)));
+    three.send(&[1_u8], 0, 9).unwrap();
+    let waited = one.irecv(vec![0_u8], 1, 8).unwrap().wait();
+    assert!(is_refusal(&waited.unwrap_err()), "after a second");
+    let receiving = one.irecv(vec![0_u8], 1, 7).unwrap();
+    two.send(&[2_u8], 0, 7).unwrap();
+    assert_eq!(receiving.wait().unwrap().0, [2]);
+    hindrance.refuses_to.set(None);
+    let mut word = [0_u8];
+    one.recv(&mut word, 2, 9).unwrap();
+    assert_eq!(word, [1]);
+}
+
+/// The root's sends, from one on, are refused, so many of them; then another broadcast follows.
+fn broadcast_with_refusals(bytes: usize, first: u32, count: u32) -> [Result<(), Error>; 2] {
+    let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let file = memory.file().try_clone_to_owned().unwrap();
+    let options = Options::default();
+    let of_child = options.clone();
+    let child = std::thread::spawn(move || {
+        let (world, _) = join(Mapped::open(file, "it").unwrap(), 1, &of_child);
+        let mut into = vec![0_u8; bytes];
+        let heard = world.broadcast(&mut into, 0);
+        assert!(heard.is_err() || into.iter().all(|&byte| byte == 5));
+        world.broadcast(&mut into, 0).unwrap();
+        assert!(into.iter().all(|&byte| byte == 6));
+        heard
+    });
+    let (world, hindrance) = join(memory, 0, &options);
+    hindrance.refuses_from.set(Some((first, count)));
+    let sent = world.broadcast(&mut vec![5_u8; bytes], 0);
+    hindrance.refuses_from.set(None);
+    world.broadcast(&mut vec![6_u8; bytes], 0).unwrap();
+    [sent, child.join().unwrap()]
+}
+
+#[test]
+fn a_child_to_which_a_part_is_not_passed_on_hears_so() {
+    let _dog = watchdog("a broadcast with refusals");
+    let mut heard_of = 0;
+    for bytes in [8, 24, 100_000, 700_000] {
+        for first in 0..4 {
+            // The notice is refused too, or it is not.
+            for count in [1, 2] {
+                let [sent, heard] = broadcast_with_refusals(bytes, first, count);
+                match heard {
+                    Ok(()) => {}
+                    Err(Error::Elsewhere {
+                        process: Process(0),
+                    }) => {
+                        heard_of += 1;
+                        assert!(is_refusal(&sent.unwrap_err()), "{bytes} {first} {count}");
+                    }
+                    Err(error) => panic!("{bytes} {first} {count}: {error}"),
+                }
+            }
+        }
+    }
+    assert!(heard_of >= 8, "{heard_of}");
+}
