@@ -2,7 +2,7 @@
 # The README's two commands as in a fresh clone, without the network: the crates are already fetched. If this checkout
 # is like a clone, with nothing changed, added or ignored but build output, they run here; of the second command, which
 # test.sh runs, only the tests that test.sh gives further traces, if MQ_TRACE_DIR names some. Otherwise, or with
-# --whole, both run completely in a clone.
+# --whole, both run completely in a clone. Last, the tests of `mq` once more, with few programs to be found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 whole=no
@@ -53,3 +53,23 @@ while read -r command; do
     # With default signal handling, as from a terminal: see test.sh.
     env --default-signal -u MQ_TRACE_DIR $command </dev/null
 done <"$scratch/commands"
+# By the README they need only the Rust toolchain and a C linker, on a system with a shell and the coreutils. The tests
+# of `mq` start most programs. (For the workspace, as above: it is all built.) The path of temporary files has a space.
+programs=$scratch/programs
+mkdir "$programs" "$scratch/temporary files"
+toolchain=$(rustc --print sysroot)/bin
+for name in cargo rustc cc ld sh \
+    basename cat chmod chown cksum comm cp cut date dd df dirname du echo env expand expr false fold head id install \
+    join link ln ls md5sum mkdir mkfifo mktemp mv nice nl nohup nproc od paste printenv printf pwd readlink realpath \
+    rm rmdir seq sha256sum sleep sort split stat stty sync tac tail tee test timeout touch tr true truncate tty uname \
+    unexpand uniq unlink wc who whoami yes; do
+    # Not rustup's `cargo`, which adds a folder to PATH.
+    path=$(PATH=$toolchain:$PATH && type -P "$name") || continue
+    ln -s "$path" "$programs/$name"
+done
+command='cargo test --workspace --bin mq --test cli --test run'
+echo "\$ $command (few programs)"
+$command --quiet --no-run
+# Without MQ_ALL_CHECKS: a test may say that it needs another program.
+env --default-signal -u MQ_TRACE_DIR -u MQ_ALL_CHECKS PATH="$programs" TMPDIR="$scratch/temporary files" \
+    $command </dev/null

@@ -90,13 +90,11 @@ fn too_much_is_refused_before_work_begins() {
 fn a_trace_that_becomes_too_large_is_not_there() {
     let (folder, path) = fresh("t.mqt");
     std::fs::write(&path, "old").expect("written");
-    let limited = format!(
-        "ulimit -f 100; exec {} generate depth --depth 20000 --order forward --rounds 1 -o {}",
-        env!("CARGO_BIN_EXE_mq"),
-        text(&path)
-    );
-    let run = Command::new("sh").args(["-c", &limited]).output();
-    let run = run.expect("sh starts");
+    let limited = "ulimit -f 100
+                   exec \"$0\" generate depth --depth 20000 --order forward --rounds 1 -o \"$1\"";
+    let mut run = Command::new("sh");
+    run.args(["-c", limited, env!("CARGO_BIN_EXE_mq"), &text(&path)]);
+    let run = run.output().expect("sh starts");
     let said = String::from_utf8_lossy(&run.stderr);
     assert_eq!(run.status.code(), Some(2), "{said}");
     assert!(
@@ -161,13 +159,11 @@ fn who_is_terminated_leaves_no_part_of_a_file() {
 #[test]
 fn what_standard_output_has_already_stays() {
     let (_folder, path) = fresh("out");
-    let script = format!(
-        "(echo before; {} generate depth --depth 3 -o /dev/stdout; echo after) >{}",
-        env!("CARGO_BIN_EXE_mq"),
-        text(&path)
-    );
-    let run = Command::new("bash").args(["-c", &script]).status();
-    assert!(run.expect("bash starts").success());
+    let script =
+        "(echo before; \"$0\" generate depth --depth 3 -o /dev/stdout; echo after) >\"$1\"";
+    let mut run = Command::new("sh");
+    run.args(["-c", script, env!("CARGO_BIN_EXE_mq"), &text(&path)]);
+    assert!(run.status().expect("sh starts").success());
     let all = std::fs::read_to_string(&path).expect("there");
     assert!(
         all.starts_with("before\n# mqtrace ") && all.ends_with("\nafter\n"),

@@ -8,5 +8,8 @@ mod record;
 mod replay;
 mod stats;
 mod support;
+#[cfg(target_os = "linux")]
+#[path = "../run/terminal.rs"]
+mod terminal;
 mod usage;
 mod workloads;

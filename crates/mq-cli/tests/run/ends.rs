@@ -1,11 +1,12 @@
 //! How runs end, and that nothing is left of them.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Launcher, command, launcher, shell, state, until_gone};
+use crate::support::{Launcher, by_shell, command, launcher, shell, state, until_gone};
+use crate::terminal::{LEADS, leader};
 
 #[test]
 fn the_first_failure_ends_the_others_and_gives_the_exit_code() {
@@ -83,15 +84,14 @@ fn ranks_may_clean_up_when_they_are_asked_to_end() {
 fn with_keep_going_the_others_finish_and_every_failure_is_told() {
     // The others go on only when rank 0 has failed.
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let failed = folder.path().join("failed");
-    let script = format!(
-        "test $MQ_RANK = 0 && echo $$ > {0}.new && mv {0}.new {0} && exit 7
-         until test -e {0}; do sleep 0.01; done
-         while kill -0 $(cat {0}) && ! grep -q '^State:.Z' /proc/$(cat {0})/status; do sleep 0.01; done
-         echo done; exit $((MQ_RANK - 1))",
-        failed.display()
-    );
-    let run = shell(&["-n", "3", "--keep-going"], &script).finish();
+    let script = "test $MQ_RANK = 0 && echo $$ > new && mv new failed && exit 7
+                  until test -e failed; do sleep 0.01; done; stat=/proc/$(cat failed)/stat
+                  while { read -r pid name state rest < $stat && test $state != Z; } 2>/dev/null; do
+                      sleep 0.01
+                  done
+                  echo done; exit $((MQ_RANK - 1))";
+    let mut command = command(&["-n", "3", "--keep-going", "--", "sh", "-c", script]);
+    let run = Launcher::start(command.current_dir(folder.path())).finish();
     assert_eq!(run.code(), 7, "that of the first failure: {run:?}");
     assert_eq!(run.sorted(), ["[1] done", "[2] done"]);
     let mut told: Vec<&str> = run.stderr.lines().collect();
@@ -165,31 +165,31 @@ fn what_ranks_have_started_goes_with_them() {
 
 #[test]
 fn what_ranks_have_started_in_other_groups_goes_with_them_too() {
-    // `timeout` makes a process group, `setsid` a session; what is in it is a grandchild.
-    for apart in ["timeout 1000", "setsid"] {
-        let script = format!(
-            "{apart} sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1000; done' &
-             read -r go; exit 4"
-        );
+    // `timeout` makes a process group, the other a session; what is in it is a grandchild.
+    let timeout = ["timeout", "1000"].map(str::to_owned);
+    for apart in [&timeout[..], &leader()] {
+        // (What the other itself prints is for nobody.)
+        let script =
+            "\"$@\" sh -c 'exec >&3; trap \"\" TERM; echo $$; while :; do sleep 1000; done' \
+                          3>&1 >/dev/null &
+                      read -r go; exit 4";
         let mut command = command(&[
-            "-n", "1", "--label", "never", "--grace", "0.1", "--", "sh", "-c", &script,
+            "-n", "1", "--label", "never", "--grace", "0.1", "--", "sh", "-c", script, "sh",
         ]);
-        let command = command.stdin(Stdio::piped());
+        let command = command.args(apart).env(LEADS, "").stdin(Stdio::piped());
         let mut launcher = Launcher::start(command);
         let pids = launcher.pids(1);
         launcher.write("go\n");
-        assert_eq!(launcher.finish().code(), 4, "{apart}");
+        assert_eq!(launcher.finish().code(), 4, "{apart:?}");
         until_gone(&pids);
     }
 }
 
 /// A shell runs a script, prints the number of a process in it, and becomes `mq`, which succeeds. That
-/// process still exists.
+/// process still exists. In the script, `"$@"` before a program has it lead a session.
 fn stays(before: &str, program: &str) {
-    let mq = env!("CARGO_BIN_EXE_mq");
-    let script = format!("{before} exec {mq} run -n 1 -- {program}");
-    let mut shell = Command::new("sh");
-    let launcher = Launcher::start(shell.args(["-c", &script]).stdin(Stdio::null()));
+    let script = format!("{before} exec \"$0\" run -n 1 -- {program}");
+    let launcher = Launcher::start(by_shell(&script).args(leader()).env(LEADS, ""));
     let pid: i32 = launcher.line().parse().expect("a number");
     let run = launcher.finish();
     assert_eq!(run.code(), 0, "{run:?}");
@@ -207,6 +207,6 @@ fn what_was_there_before_the_launcher_stays() {
 /// Though it becomes the launcher's own child when its parent ends.
 #[test]
 fn what_others_leave_while_the_launcher_runs_stays() {
-    let leaving = "( sleep 0.2; setsid sleep 1000 >/dev/null 2>&1 & echo $! ) &";
+    let leaving = "( sleep 0.2; \"$@\" sleep 1000 >/dev/null 2>&1 & echo $! ) &";
     stays(leaving, "sleep 1");
 }

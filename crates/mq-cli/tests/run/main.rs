@@ -8,3 +8,4 @@ mod output;
 mod signals;
 mod start;
 mod support;
+mod terminal;

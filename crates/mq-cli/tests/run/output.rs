@@ -2,13 +2,11 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
-
-use crate::support::{Launcher, command, shell, until};
+use crate::support::{Launcher, by_shell, command, shell, until, until_said};
+use crate::terminal::terminal;
 
 #[test]
 fn what_is_wrong_is_said_where_nobody_reads_what_was_printed() {
@@ -68,11 +66,9 @@ fn a_single_process_is_passed_on_byte_by_byte() {
     // A prompt appears although its line has no end: the process continues only when it was seen.
     let folder = tempfile::tempdir().expect("a temporary folder");
     let seen = folder.path().join("seen");
-    let script = format!(
-        "printf 'prompt: '; until test -e {}; do sleep 0.01; done; printf 'a\\0b'",
-        seen.display()
-    );
-    let mut launcher = command(&["-n", "1", "--", "sh", "-c", &script]);
+    let script = "printf 'prompt: '; until test -e seen; do sleep 0.01; done; printf 'a\\0b'";
+    let mut launcher = command(&["-n", "1", "--", "sh", "-c", script]);
+    let launcher = launcher.current_dir(folder.path());
     let mut launcher = launcher.stdout(Stdio::piped()).spawn().expect("mq starts");
     let mut stdout = launcher.stdout.take().expect("piped");
     let mut prompt = [0; 8];
@@ -89,18 +85,14 @@ fn a_single_process_is_passed_on_byte_by_byte() {
 fn no_line_is_cut_by_another_rank_or_the_other_stream() {
     // Both streams of eight ranks end up in one pipe; lines are written in pieces, some longer than a pipe
     // takes at a time.
-    let script = format!(
-        "exec 2>&1; exec {} run -n 8 -- sh -c '
+    let script = "exec 2>&1; exec \"$0\" run -n 8 -- sh -c '
             x=0123456789012345678901234567890123456789; y=$x$x$x$x$x; z=$y$y$y$y$y$y$y$y$y$y$y$y$y$y$y
             i=0; while test $i -lt 150; do
                 printf \"out-%s-$x\" $i; printf \"$y-end\\n\"
                 printf \"err-%s-$x$z\" $i >&2; printf \"$y-end\\n\" >&2
                 i=$((i + 1))
-            done'",
-        env!("CARGO_BIN_EXE_mq")
-    );
-    let mut shell = Command::new("sh");
-    let run = Launcher::start(shell.args(["-c", &script]).stdin(Stdio::null())).finish();
+            done'";
+    let run = Launcher::start(&mut by_shell(script)).finish();
     assert_eq!(run.code(), 0, "{}", run.stderr);
     let mut next = [[0; 2]; 8];
     for line in run.stdout.lines() {
@@ -155,15 +147,6 @@ fn a_reader_that_does_not_read_holds_up_no_time_limit() {
     assert_eq!(status.and_then(|status| status.code()), Some(124));
 }
 
-/// A terminal: the user's end, and the programs' end.
-fn terminal() -> (OwnedFd, OwnedFd) {
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let person = openpt(flags).expect("there is a terminal");
-    unlockpt(&person).expect("it can be used");
-    let programs = ioctl_tiocgptpeer(&person, flags).expect("it is opened");
-    (person, programs)
-}
-
 #[test]
 fn a_terminal_that_nobody_reads_holds_up_no_time_limit() {
     // As after Ctrl-S.
@@ -187,9 +170,11 @@ fn a_full_disk_is_told_and_the_ranks_go_on() {
     let said = folder.path().join("said");
     let create = |path: &Path| File::create(path).expect("opened");
     // Each prints more than a pipe holds when the first line is lost.
-    let script = "echo line; until grep -q 'cannot write' said; do sleep 0.01; done
-                  head -c 1000000 /dev/zero && echo went on >&2";
-    let options = ["-n", "2", "--label", "never", "--", "sh", "-c", script];
+    let script = format!(
+        "echo line; {}; head -c 1000000 /dev/zero && echo went on >&2",
+        until_said("cannot write")
+    );
+    let options = ["-n", "2", "--label", "never", "--", "sh", "-c", &script];
     let mut launcher = command(&options);
     let launcher = launcher.current_dir(folder.path()).stderr(create(&said));
     let launcher = launcher.stdout(create(Path::new("/dev/full")));

@@ -1,6 +1,6 @@
 //! Signals to the launcher.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Launcher, command, shell, state, until, until_gone};
+use crate::support::{Launcher, by_shell, command, shell, state, until, until_gone, until_said};
 
 /// A program that reports when it is ready, prints the signals it gets, and ends with SIGTERM.
 const TALKATIVE: &str =
@@ -64,11 +64,8 @@ fn a_signal_that_ends_the_ranks_ends_the_run_with_one_sentence() {
 fn two_ranks(folder: &Path, options: &str, first: &str, second: &str) -> Launcher {
     std::fs::write(folder.join("0"), first).expect("written");
     std::fs::write(folder.join("1"), second).expect("written");
-    let mq = env!("CARGO_BIN_EXE_mq");
-    let script = format!("exec {mq} run -n 2 {options} -- sh -c 'exec sh $MQ_RANK' 2> said");
-    let mut shell = Command::new("sh");
-    let shell = shell.args(["-c", &script]).current_dir(folder);
-    let launcher = Launcher::start(shell.stdin(Stdio::null()));
+    let script = format!("exec \"$0\" run -n 2 {options} -- sh -c 'exec sh $MQ_RANK' 2> said");
+    let launcher = Launcher::start(by_shell(&script).current_dir(folder));
     assert_eq!(launcher.lines(2), ["[0] ready", "[1] ready"]);
     launcher
 }
@@ -76,15 +73,15 @@ fn two_ranks(folder: &Path, options: &str, first: &str, second: &str) -> Launche
 #[test]
 fn who_dies_of_a_signal_that_was_passed_on_leaves_the_others_to_end_in_their_own_time() {
     // Rank 0 takes until it is told that the other has ended.
+    let told = until_said("still running");
     let saves =
-        "trap 'until grep -q \"still running\" said; do sleep 0.01; done; echo saved; exit 0' TERM
-                 echo ready; while :; do sleep 0.01; done";
+        format!("trap '{told}; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.01; done");
     for dies in [
         "echo ready; exec sleep 1000",
         "trap 'exit 143' TERM; echo ready; while :; do sleep 0.01; done",
     ] {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let launcher = two_ranks(folder.path(), "--grace 0", saves, dies);
+        let launcher = two_ranks(folder.path(), "--grace 0", &saves, dies);
         launcher.signal(Signal::TERM);
         let run = launcher.finish();
         assert_eq!((run.code(), &*run.stdout), (128 + 15, "[0] saved\n"));
@@ -120,18 +117,15 @@ fn who_fails_after_a_signal_was_passed_on_ends_the_others() {
 #[test]
 fn a_signal_that_ends_some_ranks_does_not_speak_for_the_others() {
     let dies = "echo ready; exec sleep 1000";
+    let told = until_said("still running");
+    let fails = format!("trap '{told}; exit 3' USR1; echo ready; while :; do sleep 0.01; done");
     for (goes_on, code, end) in [
         (
             "trap 'exit 0' USR1; echo ready; while :; do sleep 0.01; done",
             128 + 10,
             "mq: signal 10 (SIGUSR1), which was passed on, ended 1 of 2 ranks",
         ),
-        (
-            "trap 'until grep -q \"still running\" said; do sleep 0.01; done; exit 3' USR1
-             echo ready; while :; do sleep 0.01; done",
-            3,
-            " exited with status 3",
-        ),
+        (&*fails, 3, " exited with status 3"),
     ] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let launcher = two_ranks(folder.path(), "--grace 0", goes_on, dies);
@@ -206,10 +200,9 @@ fn ranks_stop_and_go_on_with_the_launcher() {
 /// As its terminal's only process: nobody could have it go on, not even by Ctrl-C.
 #[test]
 fn where_no_shell_could_have_it_go_on_it_does_not_stop() {
-    let mut mq = Command::new("setsid");
-    mq.arg(env!("CARGO_BIN_EXE_mq")).arg("run");
-    mq.args(["-n", "2", "--label", "never", "--", "sh", "-c"]);
-    let mut launcher = Launcher::start(mq.arg("echo $$; exec sleep 1000"));
+    let script = "echo $$; exec sleep 1000";
+    let arguments = ["-n", "2", "--label", "never", "--", "sh", "-c", script];
+    let (mut launcher, _keyboard) = Launcher::at_terminal(&arguments);
     let pids = launcher.pids(2);
     launcher.signal(Signal::TSTP);
     launcher.signal(Signal::INT);
@@ -221,56 +214,34 @@ fn where_no_shell_could_have_it_go_on_it_does_not_stop() {
 #[test]
 fn a_stopped_rank_is_ended_too() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let script = format!(
-        "cd {}; test $MQ_RANK = 0 && echo $$ > new && mv new stopped && kill -STOP $$
-         until test -e stopped; do sleep 0.01; done
-         until grep -q '^State:.T' /proc/$(cat stopped)/status; do sleep 0.01; done; exit 3",
-        folder.path().display()
-    );
-    let run = shell(&["-n", "2", "--grace", "1000"], &script).finish();
+    let script = "test $MQ_RANK = 0 && echo $$ > new && mv new stopped && kill -STOP $$
+                  until test -e stopped; do sleep 0.01; done; stat=/proc/$(cat stopped)/stat
+                  until read -r pid name state rest < $stat; test \"$state\" = T; do
+                      sleep 0.01
+                  done
+                  exit 3";
+    let mut command = command(&["-n", "2", "--grace", "1000", "--", "sh", "-c", script]);
+    let run = Launcher::start(command.current_dir(folder.path())).finish();
     assert_eq!(run.code(), 3);
 }
 
 #[test]
 fn at_a_terminal_rank_0_reads_what_is_typed_and_ctrl_c_ends_all() {
     let script = "test $MQ_RANK = 1 || read -r line; echo \"got $line\"; exec sleep 1000";
-    let mq = format!("{} run -n 2 -- sh -c '{script}'", env!("CARGO_BIN_EXE_mq"));
-    // `script` gives it a terminal, and types.
-    let mut terminal = Command::new("script");
-    let terminal = terminal.args(["-qec", &mq, "/dev/null"]);
-    let mut terminal = terminal
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    let mut keyboard = terminal.stdin.take().expect("piped");
-    let mut screen = BufReader::new(terminal.stdout.take().expect("piped"));
+    let (launcher, mut keyboard) = Launcher::at_terminal(&["-n", "2", "--", "sh", "-c", script]);
+    while launcher.line() != "[1] got" {}
     keyboard.write_all(b"hello\n").expect("typed");
-    let mut left = vec!["[0] got hello", "[1] got "];
-    for line in screen.by_ref().lines() {
-        let line = line.expect("UTF-8");
-        left.retain(|expected| line.trim_end_matches('\r') != *expected);
-        if left.is_empty() {
-            keyboard.write_all(b"\x03").expect("typed");
-            break;
-        }
-    }
-    let mut status = None;
-    until("the end", || {
-        status = terminal.try_wait().expect("a child");
-        status.is_some()
-    });
-    assert_eq!(status.and_then(|status| status.code()), Some(128 + 2));
+    // What is typed is on the screen, too.
+    while launcher.line() != "[0] got hello" {}
+    keyboard.write_all(b"\x03").expect("typed");
+    assert_eq!(launcher.finish().code(), 128 + 2);
 }
 
 #[test]
 fn ignored_signals_stay_ignored() {
-    let script = format!(
-        "trap '' HUP; exec {} run -n 2 -- sh -c 'echo ready; while :; do sleep 0.01; done'",
-        env!("CARGO_BIN_EXE_mq")
-    );
-    let mut shell = Command::new("sh");
-    let launcher = Launcher::start(shell.args(["-c", &script]).stdin(Stdio::null()));
+    let script = "trap '' HUP
+                  exec \"$0\" run -n 2 -- sh -c 'echo ready; while :; do sleep 0.01; done'";
+    let launcher = Launcher::start(&mut by_shell(script));
     assert_eq!(launcher.lines(2), ["[0] ready", "[1] ready"]);
     launcher.signal(Signal::HUP);
     launcher.signal(Signal::TERM);

@@ -1,11 +1,13 @@
 //! The environment of ranks at their start, and programs that cannot be started.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::Write as _;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use crate::support::{Launcher, command, launcher, shell};
+use crate::support::{Launcher, by_shell, command, launcher, shell};
 
 #[test]
 fn nobody_reads_standard_input_that_is_for_nobody() {
@@ -37,7 +39,9 @@ fn every_rank_finds_its_number_and_how_many_there_are() {
 
 /// The cores that each of three ranks may use, as the kernel lists them, by rank.
 fn cores_of_ranks(option: &[&str]) -> Vec<String> {
-    let script = "echo $MQ_RANK $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)";
+    let script = "while read -r name cores; do
+                      test \"$name\" != Cpus_allowed_list: || echo $MQ_RANK $cores
+                  done < /proc/self/status";
     let options = [&["-n", "3", "--label", "never"], option].concat();
     let run = shell(&options, script).finish();
     assert_eq!((run.code(), run.stderr.as_str()), (0, ""));
@@ -131,11 +135,8 @@ fn ranks_inherit_no_other_descriptor_of_the_launcher() {
 
 #[test]
 fn a_limit_of_the_length_of_files_is_told() {
-    let mq = env!("CARGO_BIN_EXE_mq");
-    let limited = Command::new("sh")
-        .args(["-c", "ulimit -f 100; exec \"$0\" run -n 2 -- true", mq])
-        .output()
-        .expect("sh starts");
+    let limited = by_shell("ulimit -f 100; exec \"$0\" run -n 2 -- true").output();
+    let limited = limited.expect("sh starts");
     let said = String::from_utf8_lossy(&limited.stderr);
     assert_eq!(limited.status.code(), Some(2), "{said}");
     assert!(said.contains("`ulimit -f`"), "{said}");
@@ -158,14 +159,9 @@ fn only_rank_0_reads_standard_input() {
 fn whoever_feeds_rank_0_learns_that_it_has_ended() {
     // `yes` ends only when nobody holds the other end of its pipe any more, and rank 1 only after that.
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let script = format!(
-        "(yes; touch ended) | {} run -n 2 -- sh -c \
-         'test $MQ_RANK = 0 || until test -e ended; do sleep 0.01; done'",
-        env!("CARGO_BIN_EXE_mq")
-    );
-    let mut shell = Command::new("sh");
-    let shell = shell.args(["-c", &script]).current_dir(folder.path());
-    let run = Launcher::start(shell.stdin(Stdio::null())).finish();
+    let script = "(yes; touch ended) | \"$0\" run -n 2 -- sh -c \
+                  'test $MQ_RANK = 0 || until test -e ended; do sleep 0.01; done'";
+    let run = Launcher::start(by_shell(script).current_dir(folder.path())).finish();
     assert_eq!(run.code(), 0, "{run:?}");
 }
 
@@ -209,17 +205,21 @@ fn a_file_that_is_not_executable_gives_126_and_one_sentence() {
 
 #[test]
 fn a_program_that_is_executable_but_not_for_this_user_is_not_said_to_lack_its_mode() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    // Where programs can be run: temporary folders may be mounted noexec.
+    let target = env!("CARGO_TARGET_TMPDIR");
+    std::fs::create_dir_all(target).expect("made");
+    let folder = tempfile::tempdir_in(target).expect("a temporary folder");
     let at = |name: &str| folder.path().join(name).display().to_string();
-    let interpreter = at("interpreter");
-    std::fs::write(&interpreter, "").expect("written");
-    std::fs::write(at("source"), format!("#!{interpreter}\n")).expect("written");
+    std::fs::write(at("interpreter"), "").expect("written");
+    // By its name alone: the path may have a space, which would end it.
+    std::fs::write(at("source"), "#!interpreter\n").expect("written");
     // Another process makes the file, which could be busy otherwise if a concurrent test is starting a
     // process.
     let mut install = Command::new("install");
     let installed = install.args(["-m", "755", &at("source"), &at("program")]);
     assert!(installed.status().expect("install starts").success());
-    let run = launcher(&["-n", "2", "--", &at("program")]).finish();
+    let mut command = command(&["-n", "2", "--", &at("program")]);
+    let run = Launcher::start(command.current_dir(folder.path())).finish();
     assert_eq!((run.code(), run.stdout.as_str()), (126, ""));
     let said = "program: this user may not execute it, and ";
     assert!(run.stderr.contains(said), "{}", run.stderr);
@@ -293,37 +293,46 @@ fn wrong_use_exits_2_and_says_what_to_give() {
 
 #[test]
 fn too_few_open_files_are_told_and_the_programs_keep_their_limit() {
-    let mq = env!("CARGO_BIN_EXE_mq");
-    let limited = |limits: &str, processes: u32| {
-        let script =
-            format!("{limits}; exec {mq} run -n {processes} --label never -- sh -c 'ulimit -S -n'");
-        let mut shell = Command::new("sh");
-        Launcher::start(shell.args(["-c", &script]).stdin(Stdio::null())).finish()
+    let limited = |limits: &str| {
+        let rest = "exec \"$0\" run -n 30 --label never -- sh -c 'ulimit -S -n'";
+        Launcher::start(&mut by_shell(&format!("{limits}; {rest}"))).finish()
     };
-    let run = limited("ulimit -S -n 40", 30);
+    let run = limited("ulimit -S -n 40");
     assert_eq!(
         (run.code(), run.sorted()),
         (0, vec!["40"; 30]),
         "{}",
         run.stderr
     );
-    let run = limited("ulimit -n 40", 30);
+    let run = limited("ulimit -n 40");
     assert_eq!((run.code(), run.stdout.as_str()), (2, ""));
     let few = "mq: the processes cannot be started: 92 open files are needed for 30 processes; `ulimit -n` \
                allows too few\n";
     assert_eq!(run.stderr, few);
 }
 
+/// Set in the environment of the process that this test starts from its own executable.
+const CHILD: &str = "MQ_TEST_HAS_FILES";
+
 #[test]
 fn files_that_the_launcher_inherits_take_none_from_the_ranks() {
-    // Sixty files, and a limit that would suffice without them. (`sh` has no numbers above 9.)
-    let script = format!(
-        "for i in {{1..60}}; do exec {{fd}}</dev/null; done; ulimit -S -n 90
-         exec {} run -n 20 --label never -- sh -c 'ulimit -S -n'",
-        env!("CARGO_BIN_EXE_mq")
-    );
-    let mut shell = Command::new("bash");
-    let run = Launcher::start(shell.args(["-c", &script]).stdin(Stdio::null())).finish();
+    if std::env::var_os(CHILD).is_none() {
+        // In a process of its own: what concurrent tests start would inherit the files too.
+        let test = "start::files_that_the_launcher_inherits_take_none_from_the_ranks";
+        let mut again = Command::new(std::env::current_exe().expect("a path"));
+        let again = again.args(["--exact", test, "--nocapture"]).env(CHILD, "");
+        let again = again.output().expect("it starts");
+        let said = String::from_utf8_lossy(&again.stdout);
+        assert!(said.contains("1 passed"), "{again:?}");
+        return;
+    }
+    // Sixty files, and a limit that would suffice without them.
+    let file = File::open("/dev/null").expect("opened");
+    let inherited = || rustix::io::dup(&file).expect("once more");
+    let _files: Vec<OwnedFd> = (0..60).map(|_| inherited()).collect();
+    let script = "ulimit -S -n 90
+                  exec \"$0\" run -n 20 --label never -- sh -c 'ulimit -S -n'";
+    let run = Launcher::start(&mut by_shell(script)).finish();
     assert_eq!((run.code(), run.sorted()), (0, vec!["90"; 20]), "{run:?}");
 }
 

@@ -1,5 +1,6 @@
 //! A launcher under test, and a watchdog for everything that is waited for.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -7,6 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::terminal::at_terminal;
 
 /// After this time something is taken to hang: longer on a machine that is slower than usual (`MQ_SLOWER`).
 fn watchdog() -> Duration {
@@ -75,12 +78,40 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
+/// A shell that runs a script in which `"$0"` is `mq`, not started yet.
+pub(crate) fn by_shell(script: &str) -> Command {
+    let mut shell = Command::new("sh");
+    let words = ["-c", script, env!("CARGO_BIN_EXE_mq")];
+    shell.args(words).stdin(Stdio::null());
+    shell
+}
+
+/// The part of a script that waits until the file `said` contains these words. (Not every machine has `grep`.)
+pub(crate) fn until_said(words: &str) -> String {
+    format!("until case $(cat said) in *\"{words}\"*) ;; *) false ;; esac; do sleep 0.01; done")
+}
+
 impl Launcher {
     /// Starts it and reads what it prints.
     pub(crate) fn start(command: &mut Command) -> Self {
         let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("mq starts");
         let stdout = child.stdout.take().expect("piped");
+        Self::reading(child, stdout)
+    }
+
+    /// Starts `mq run arguments...` in the foreground of a terminal, whose screen takes the place of standard output;
+    /// returns the keyboard too.
+    pub(crate) fn at_terminal(arguments: &[&str]) -> (Self, File) {
+        let (mut command, keyboard) = at_terminal(&[&["run"][..], arguments].concat());
+        let screen = keyboard.try_clone().expect("once more");
+        let child = command.stderr(Stdio::piped()).spawn();
+        let launcher = Self::reading(child.expect("it starts"), screen);
+        (launcher, keyboard)
+    }
+
+    /// Reads what it prints, standard output from here.
+    fn reading(mut child: Child, stdout: impl Read + Send + 'static) -> Self {
         let mut stderr = child.stderr.take().expect("piped");
         let (sender, lines) = channel();
         thread::spawn(move || {

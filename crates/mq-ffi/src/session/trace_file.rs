@@ -173,10 +173,19 @@ impl TraceFile {
 mod tests {
     use super::*;
     use mq_core::mpi::MpiEnvelope;
+    use std::time::SystemTime;
+
+    /// A folder that does not exist yet. By the process's number alone it could be one that an earlier process of
+    /// the same number has left.
+    fn fresh(name: &str) -> PathBuf {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let (process, now) = (std::process::id(), now.unwrap().as_nanos());
+        std::env::temp_dir().join(format!("mq-{name}-{process}-{now}"))
+    }
 
     /// A trace in a folder of its own, and the folder.
     fn begun(name: &str) -> (TraceFile, PathBuf) {
-        let folder = std::env::temp_dir().join(format!("mq-{name}-{}", std::process::id()));
+        let folder = fresh(name);
         let header = Header::new().with("rank", 3);
         (TraceFile::create(&folder, "mq", &header).unwrap(), folder)
     }
@@ -226,7 +235,7 @@ mod tests {
             {}
             return;
         }
-        let folder = std::env::temp_dir().join(format!("mq-full-{}", std::process::id()));
+        let folder = fresh("full");
         let limited = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact \"$1\"";
         let name = "session::trace_file::tests::a_write_that_fails_leaves_whole_lines";
         let wrote = std::process::Command::new("sh")
@@ -267,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_later_session_keeps_the_traces_of_those_before() {
-        let folder = std::env::temp_dir().join(format!("mq-sessions-{}", std::process::id()));
+        let folder = fresh("sessions");
         std::fs::create_dir(&folder).unwrap();
         let names = ["first", "second", "third"].map(|session| {
             let (path, mut file) = new_file(&folder, "mq-7").unwrap();

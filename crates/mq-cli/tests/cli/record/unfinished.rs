@@ -1,8 +1,7 @@
 //! Traces that end before what they record does.
 
-use std::process::Command;
-
 use super::TRACE;
+use super::signals::shell;
 use super::workplace::{Workplace, names};
 use crate::support::{mq, text};
 
@@ -34,8 +33,7 @@ echo $! > "$MQ_TRACE/pid""#;
     };
     let left = place.path("out").join(left);
     let process = std::fs::read_to_string(left.join("pid")).expect("it was written");
-    let ended = Command::new("kill").arg(process.trim()).status();
-    assert!(ended.is_ok_and(|status| status.success()));
+    shell(&format!("kill {}", process.trim()));
     assert_eq!((run.code, good.as_str()), (1, "u.mqt.gz"), "{}", run.stderr);
     assert_eq!(
         std::fs::read_to_string(left.join("t.mqt")).ok().as_deref(),

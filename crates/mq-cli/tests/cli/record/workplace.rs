@@ -13,7 +13,10 @@ pub(super) struct Workplace {
 
 impl Workplace {
     pub(super) fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        // Where its scripts can be run: temporary folders may be mounted noexec.
+        let target = env!("CARGO_TARGET_TMPDIR");
+        fs::create_dir_all(target).expect("made");
+        let folder = tempfile::tempdir_in(target).expect("a temporary folder");
         Self { folder }
     }
 
