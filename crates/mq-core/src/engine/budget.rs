@@ -11,7 +11,8 @@ use core::fmt;
 ///
 /// # Cost
 /// Without limits, at most one predicted branch per operation. Limits of the engine take two counters; limits
-/// per source take a table with an entry for every source that has messages queued.
+/// per source take tables with an entry for every source that has messages queued: of 65,536, one operation moves some
+/// 500 at most, when a table grows or shrinks.
 ///
 /// # Example
 /// ```

@@ -1,20 +1,16 @@
 //! [`Ledger`]: how much of a budget the unexpected messages use.
 
+mod sources;
+
 use core::fmt;
 
+use self::sources::Sources;
 use super::budget::{Budget, HighWater, Used};
 use crate::envelope::Envelope;
 use crate::error::Error;
-use crate::hash::MixMap;
 
 /// What is called when a high mark is reached.
 pub(crate) type HighWaterCall = Box<dyn FnMut(Used) + Send + Sync>;
-
-/// The table of sources keeps this much for the next burst, as a slab does.
-const KEPT_BYTES: usize = 256 << 10;
-
-/// Sources that fit in what is kept.
-const KEPT_SOURCES: usize = 7 << 10;
 
 /// The use of a budget; present only in an engine with a budget or a high-water mark.
 pub(crate) struct Ledger<M> {
@@ -23,8 +19,8 @@ pub(crate) struct Ledger<M> {
     /// but not limited.
     entries: usize,
     bytes: u128,
-    /// By context and rank, if the budget limits sources; no entry has a use of 0.
-    sources: MixMap<u64, Used>,
+    /// If the budget limits sources.
+    sources: Sources,
     alarm: Option<Alarm>,
 }
 
@@ -48,7 +44,7 @@ impl<M> Ledger<M> {
                 budget,
                 entries: 0,
                 bytes: 0,
-                sources: MixMap::default(),
+                sources: Sources::default(),
                 alarm: high_water.map(|(marks, call)| Alarm {
                     marks,
                     armed: true,
@@ -94,8 +90,7 @@ impl<M> Ledger<M> {
 
     fn room_at_source<E: Envelope>(&self, envelope: &E, wanted: u64) -> Result<(), Error> {
         let (context, rank) = (envelope.context(), envelope.source());
-        let used = self.sources.get(&key(envelope)).copied();
-        let used = used.unwrap_or_default();
+        let used = self.sources.get(key(envelope));
         let limit = self.budget.source_entries;
         if used.entries >= limit {
             return Err(Error::SourceEntryBudget {
@@ -135,7 +130,7 @@ impl<M> Ledger<M> {
         self.bytes += u128::from(weight);
         let used = self.used();
         if self.budget.limits_sources() {
-            self.sources.entry(key(envelope)).or_default().add(weight);
+            self.sources.add(key(envelope), weight);
         }
         if let Some(alarm) = &mut self.alarm
             && alarm.armed
@@ -200,23 +195,7 @@ impl<M> Ledger<M> {
         self.entries = self.entries.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(u128::from(weight));
         if self.budget.limits_sources() {
-            self.release_at_source(key(envelope), weight);
-        }
-    }
-
-    fn release_at_source(&mut self, source: u64, weight: u64) {
-        let Some(used) = self.sources.get_mut(&source) else {
-            return;
-        };
-        used.subtract(weight);
-        if used.entries > 0 {
-            return;
-        }
-        self.sources.remove(&source);
-        let in_use = self.sources.len() * size_of::<(u64, Used)>();
-        if self.table_bytes() > (in_use * 8).max(KEPT_BYTES) {
-            self.sources
-                .shrink_to((self.sources.len() * 2).max(KEPT_SOURCES));
+            self.sources.subtract(key(envelope), weight);
         }
     }
 
@@ -231,18 +210,13 @@ impl<M> Ledger<M> {
     pub(super) fn clear(&mut self) {
         (self.entries, self.bytes) = (0, 0);
         self.sources.clear();
-        self.sources.shrink_to(KEPT_SOURCES);
         self.rearm();
     }
 
-    /// Bytes of the table of sources, and of what the caller's function has captured.
+    /// Bytes of the tables of sources, and of what the caller's function has captured.
     pub(super) fn heap_bytes(&self) -> usize {
         let call = self.alarm.as_ref().and_then(|alarm| alarm.call.as_deref());
-        self.table_bytes() + call.map_or(0, size_of_val)
-    }
-
-    fn table_bytes(&self) -> usize {
-        self.sources.allocation_size()
+        self.sources.heap_bytes() + call.map_or(0, size_of_val)
     }
 }
 
@@ -253,20 +227,6 @@ impl<M> fmt::Debug for Ledger<M> {
             .field("used", &self.used())
             .field("marks", &self.alarm.as_ref().map(|alarm| alarm.marks))
             .finish_non_exhaustive()
-    }
-}
-
-impl Used {
-    fn add(&mut self, weight: u64) {
-        self.entries += 1;
-        // If bytes are not limited, nobody asks for them.
-        self.bytes = self.bytes.saturating_add(weight);
-    }
-
-    /// Saturating, as above.
-    fn subtract(&mut self, weight: u64) {
-        self.entries = self.entries.saturating_sub(1);
-        self.bytes = self.bytes.saturating_sub(weight);
     }
 }
 

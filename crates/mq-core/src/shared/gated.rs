@@ -20,8 +20,8 @@ impl<Q: MatchQueues> Context<Q> {
             return None;
         }
         let taken = self.whole().queues.extract(pattern)?;
-        // The pattern's messages are of its own shard. [ELDERS]
-        shard.elders -= 1;
+        // The pattern's messages are of its own shard; if its type breaks that, counts are off. [ELDERS]
+        shard.elders = shard.elders.saturating_sub(1);
         Some(taken)
     }
 
@@ -96,7 +96,8 @@ impl<Q: MatchQueues> All<'_, Q> {
         let (envelope, message) = self.whole.queues.extract(pattern)?;
         if let Reach::Shard(hash) = self.whole.standing.mode.reach_of_envelope(&envelope) {
             let index = shard_of(hash, self.shards.len());
-            self.shards[index].elders -= 1;
+            let elders = &mut self.shards[index].elders;
+            *elders = elders.saturating_sub(1);
         }
         Some((envelope, message))
     }

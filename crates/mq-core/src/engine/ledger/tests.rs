@@ -1,6 +1,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, channel};
 
+use super::sources::KEPT_BYTES;
 use super::*;
 use crate::mpi::{MpiEnvelope, MpiPattern};
 use crate::structures::{AnyQueues, Kind};
@@ -248,6 +249,35 @@ fn a_million_sources_in_turn_leave_nothing_behind() {
     let ledger = engine.ledger.as_ref().expect("limited");
     assert!(ledger.heap_bytes() <= 64 << 10);
     assert!(engine.memory().total() <= IDLE_BYTES);
+}
+
+#[test]
+fn each_of_many_sources_has_its_own_limit() {
+    let mut engine = budgeted(Budget::UNLIMITED.entries_per_source(2));
+    let many = 0..3_000;
+    for round in 0..3 {
+        for source in many.clone() {
+            queue(&mut engine, source, 0);
+            queue(&mut engine, source, 0);
+            let refused = refusal(&mut engine, source, 0);
+            assert!(
+                matches!(refused, Error::SourceEntryBudget { rank: Rank(of), .. } if of == source)
+            );
+        }
+        assert_eq!(sources(&engine), 3_000);
+        // The last are left for a while.
+        for source in many.clone().take(if round == 1 { 2_990 } else { 3_000 }) {
+            let pattern = MpiPattern::new(0, source, 5);
+            assert!(engine.extract(&pattern).expect("valid").is_some());
+            assert_eq!(sources(&engine), 3_000 - source as usize);
+            assert!(engine.extract(&pattern).expect("valid").is_some());
+        }
+        if round == 1 {
+            assert_eq!(sources(&engine), 10);
+            engine.clear();
+        }
+        assert_eq!((sources(&engine), engine.used()), (0, Used::default()));
+    }
 }
 
 #[test]

@@ -15,12 +15,13 @@
 //!
 //! **Deep form.** When a queue has used up the slots of its window while both together have more than
 //! [`Tuning::short_limit`](crate::Tuning::short_limit) entries, or while it has more than half of the
-//! slots that a window may have, or because it is tabled, stays long and never drains, both queues leave
-//! their windows. One table then finds an entry of either kind by what it must match exactly. A posted receive and an unexpected message
-//! never have the same key, or they would have matched; so one probe searches one queue and finds the
-//! place of insertion in the other. Wildcard receives have a table of their own, with one class per
-//! mask in use; candidates of several classes are merged by sequence number. When few entries are
-//! left, the short form returns.
+//! slots that a window may have, or because it is tabled, stays long and never drains, both queues
+//! leave their windows. One table then finds an entry of either kind by what it must match exactly. A
+//! posted receive and an unexpected message never have the same key, or they would have matched; so one
+//! probe searches one queue and finds the place of insertion in the other. Wildcard receives have a
+//! table of their own, with one class per mask in use; candidates of several classes are merged by
+//! sequence number. When few entries are left, none of them in a slot after its queue's first 4,096,
+//! the short form returns.
 //!
 //! Search: at most the limit, or one probe per class of wildcards in use and, in a tabled queue, eight
 //! newcomers. The first search of a tabled queue links up to 4,096 entries. Becoming deep indexes at most

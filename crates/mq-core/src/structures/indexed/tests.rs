@@ -1,7 +1,9 @@
 use super::*;
 use crate::envelope::MatchBits;
 use crate::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use crate::{Arrive, Config, MatchQueues, Pattern, Post, Source, Visits};
+use crate::{
+    Arrive, Config, ContextOptions, Engine, Footprint, MatchQueues, Pattern, Post, Source, Visits,
+};
 
 mod tabled;
 mod wildcards;
@@ -316,6 +318,29 @@ fn rounds_of_one_length_leave_the_table_as_large_as_it_is() {
 #[test]
 fn an_idle_context_is_small() {
     assert!(size_of::<Queues>() <= 160, "{} bytes", size_of::<Queues>());
+}
+
+#[test]
+fn a_context_of_a_million_ranks_takes_no_more_than_one_of_two() {
+    let with = |contexts: u32, ranks: u32| {
+        let mut engine: Engine<Queues> = Engine::new();
+        for context in 0..contexts {
+            let options = ContextOptions::new().size(ranks);
+            engine.create_context(context, options).expect("new");
+        }
+        let unused = engine.memory().total();
+        for context in 0..contexts {
+            let last = ranks - 1;
+            let pattern = MpiPattern::new(context, last, 7);
+            assert!(matches!(engine.post(pattern, 1), Ok(Post::Queued(_))));
+            let arrived = engine.arrive(MpiEnvelope::new(context, last, 7), 2);
+            assert!(matches!(arrived, Ok(Arrive::Matched { .. })));
+        }
+        [unused, engine.memory().total()]
+    };
+    let [unused, used] = with(1_000, 1 << 20);
+    assert_eq!([unused, used], with(1_000, 2));
+    assert!(unused <= 256_000 && used <= 256_000, "{unused}, {used}");
 }
 
 /// Fills a queue with messages of `depth` sources and takes all but each `kept`-th, in a scattered
