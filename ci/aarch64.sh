@@ -116,10 +116,11 @@ chmod +x "$files/init"
 log=$work/log
 qemu-system-aarch64 -machine virt -cpu max,pauth-impdef=on -smp 2 -m "${MEMORY:-6G}" -nographic -nic none -no-reboot \
     -kernel "$(kernel)" -initrd "$work/files.gz" -append "console=ttyAMA0 quiet panic=-1" </dev/null |
-    sed -u 's|\r$||' | tee "$log" | grep --line-buffered -E '^== |^test result|FAILED|panicked'
+    sed -u 's|\r$||' | tee "$log" | grep --line-buffered -E '^== |^test result|FAILED|panicked|was not tried'
 
 passed=$(sed -n 's/^test result: .* \([0-9]*\) passed.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 failed=$(sed -n 's/^test result: .* \([0-9]*\) failed.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 echo "aarch64: $passed passed, $failed failed; all of it is in $log"
 grep -q '^== all have run' "$log" || { echo "ci/aarch64.sh: the machine stopped before the end" >&2 && exit 1; }
+[ "$passed" -gt 0 ] || { echo "ci/aarch64.sh: no test has run" >&2 && exit 1; }
 ! grep -q '^== .* FAILED' "$log"

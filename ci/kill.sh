@@ -12,7 +12,17 @@ cd "$(dirname "$0")/.."
 tests=(cargo test -p mq-shm -p mq-comm --features "mq-shm/steps,mq-comm/steps" --test killed)
 "${tests[@]}" --no-run
 most_seconds=$(((2 * ${MQ_KILL_SECONDS:-5} + 1200) * ${MQ_SLOWER:-1}))
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
 status=0
-timeout "$most_seconds" "${tests[@]}" -- --nocapture || status=$?
+timeout "$most_seconds" "${tests[@]}" -- --nocapture 2>&1 | tee "$said" || status=$?
 [ "$status" -ne 124 ] || echo "ci/kill.sh: it took more than $most_seconds s (on a slow machine: MQ_SLOWER=5)" >&2
-exit "$status"
+[ "$status" -eq 0 ] || exit "$status"
+# Cargo is content if one of the packages has such tests, and with a program that has none.
+for program in tests/killed.rs tests/killed/main.rs; do
+    grep -q "Running.* $program " "$said" || { echo "ci/kill.sh: there is no $program" >&2 && exit 1; }
+done
+if grep '^test result: .* 0 passed' "$said" >&2; then
+    echo "ci/kill.sh: a program has no tests" >&2
+    exit 1
+fi

@@ -63,6 +63,8 @@ pub mod segment;
 mod sleeper;
 mod steps;
 mod sync;
+#[cfg(all(test, not(mq_loom)))]
+mod untried;
 pub mod wait;
 #[cfg(not(mq_loom))]
 mod words;

@@ -184,7 +184,6 @@ pub(crate) fn has_ended(place: &Place) -> bool {
 
 /// Whether a process that this one has identified by that number, as one of its own namespace, has ended: whatever
 /// its entry says of namespaces.
-#[cfg(not(mq_loom))]
 pub(crate) fn is_over(number: u32) -> bool {
     kernel::has_ended(number)
 }

@@ -17,6 +17,8 @@ const VICTIM: u32 = 1;
 const KILLED: i32 = 9;
 /// Steps that come after another's end.
 const ESTATE: [&str; 4] = ["Buried", "StruckOut", "Inherited", "GivenBack"];
+/// Steps that come once in a process.
+const ONCE: [&str; 3] = ["Joining", "Joined", "Left"];
 
 fn options() -> Options {
     // Whether it reads another's memory is for each process to say: those that do not take the
@@ -128,6 +130,7 @@ fn at_every_step() {
     if take_part() {
         return;
     }
+    let (mut later, mut missed) = (0, Vec::new());
     for step in STEPS.iter().filter(|step| !ESTATE.contains(step)) {
         for times in [1, 2, 7] {
             let plan = format!("{step}:{times}");
@@ -151,12 +154,22 @@ fn at_every_step() {
                 }
                 ended = with_victim("at_every_step", &settings, helps, |_| {});
             }
-            // Some steps come once, or not so often.
+            // Some steps do not come so often.
             if times == 1 || !ended.success() {
                 assert_eq!(ended.signal(), Some(KILLED), "at {plan}: {ended}");
             }
+            if times > 1 && !helps && !ONCE.contains(step) {
+                later += 1;
+                if ended.success() {
+                    missed.push(plan);
+                }
+            }
         }
     }
+    assert!(
+        missed.len() * 4 <= later,
+        "of {later} later visits these did not come: {missed:?}"
+    );
 }
 
 /// The steps of giving memory back, which come after another's end: the victim is the only one that
@@ -209,8 +222,8 @@ fn over_an_estate() {
     }
 }
 
-/// Eleven of twelve die, each at another step, while all talk to all. When the last has heard of
-/// it, nothing of theirs is left, and when it leaves, nothing at all.
+/// Up to eleven of twelve die, each at another step, while all talk to all. When the last has heard
+/// of it, nothing of theirs is left, and when it leaves, nothing at all.
 #[test]
 fn many_at_once() {
     const PROCESSES: u32 = 12;
@@ -249,18 +262,22 @@ fn many_at_once() {
         // One that ended before it joined is known to its launcher only, and the others wait for
         // it.
         let mut running: Vec<(u32, Child)> = (1..).zip(victims).collect();
+        let mut killed = 0;
         while !running.is_empty() {
             running.retain_mut(|(me, victim)| {
                 let Some(ended) = victim.try_wait().unwrap() else {
                     return true;
                 };
                 assert!(is_regular(ended), "process {me}: {ended}");
+                killed += u32::from(ended.signal() == Some(KILLED));
                 segment.ended(Process(*me)).unwrap();
                 false
             });
             std::thread::sleep(Duration::from_millis(1));
         }
         survivor.join().expect("the survivor goes on");
+        // In some rounds, most steps are of copies that nobody makes here.
+        assert!(killed > 1, "{killed} were killed in round {round}");
         assert_eq!(segment.committed().unwrap(), fresh, "memory is lost");
     }
 }
@@ -275,7 +292,7 @@ fn at_any_time() {
     let until = Instant::now() + Duration::from_secs(seconds);
     let (mut runs, mut killed) = (0, 0);
     while Instant::now() < until {
-        let wait = rand::rng().random_range(0..30_000);
+        let wait = rand::rng().random_range(0..30_000 * common::slower());
         // Every other time all read each other's memory.
         let reads = [("MQ_TEST_COPY", "1")];
         let settings = &reads[..runs % 2];

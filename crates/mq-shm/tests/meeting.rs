@@ -7,10 +7,11 @@ use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use common::{at_most, untried, watchdog};
+use common::{at_most, dev_shm_is_there, untried, watchdog};
 use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process};
 use rustix::fs::fstat;
 use rustix::net::{Shutdown, shutdown};
@@ -161,53 +162,83 @@ fn others_than_those_that_are_expected_do_not_meet() {
     assert!(error.to_string().starts_with(&said), "{error}");
 }
 
+/// What something gives another user; nothing where this process cannot be two, which it says.
+fn to_another_user<R: Send + 'static>(
+    what: &str,
+    give: impl FnOnce() -> R + Send + 'static,
+) -> Option<R> {
+    if !geteuid().is_root() {
+        untried(what, "only root can be two users");
+        return None;
+    }
+    let stranger = std::thread::spawn(move || {
+        let other = rustix::thread::set_thread_uid(Uid::from_raw(65_534));
+        other.map(|()| give())
+    });
+    let given = stranger.join().unwrap();
+    // A namespace may have one user only, or its root may not become another.
+    let given = given.map_err(|error| untried(what, &format!("no other user: {error}")));
+    given.ok()
+}
+
 /// Whoever may have guessed the name.
 #[test]
 fn a_place_of_another_user_is_an_error() {
     let _dog = watchdog(60);
-    if !geteuid().is_root() {
-        untried("a place of another user", "only root can be two users");
-        return;
-    }
     let place = place("stranger");
     let geometry = Geometry::new(2).unwrap();
     let (_memory, host) = Mapped::meet(&place, geometry, patience()).unwrap();
     let name = place.clone();
-    let stranger = std::thread::spawn(move || {
-        rustix::thread::set_thread_uid(Uid::from_raw(65_534)).unwrap();
+    let met = to_another_user("a place of another user", move || {
         Mapped::meet(&name, geometry, patience()).map(drop)
     });
-    let error = stranger.join().unwrap().unwrap_err().to_string();
+    let Some(met) = met else {
+        return;
+    };
+    let error = met.unwrap_err().to_string();
     let said =
         format!("meeting the other processes at {place}: it belongs to user 0, this is user 65534");
     assert_eq!(error, said);
     host.unwrap().admit().unwrap();
 }
 
+/// A file that goes with its test, however that ends.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
 /// Who has made a file that all may write could cut it off under those that have mapped it.
 #[test]
 fn a_name_of_another_user_is_an_error() {
-    if !geteuid().is_root() {
-        untried("a name of another user", "only root can be two users");
+    let what = "a name of another user";
+    if !dev_shm_is_there(what) {
         return;
     }
     let name = format!("/mq-test-strange-{}", std::process::id());
-    let path = std::path::Path::new("/dev/shm").join(&name[1..]);
-    std::fs::write(&path, [0_u8; 4096]).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let file = Removed(PathBuf::from(format!("/dev/shm{name}")));
+    std::fs::write(&file.0, [0_u8; 4096]).unwrap();
+    std::fs::set_permissions(&file.0, std::fs::Permissions::from_mode(0o666)).unwrap();
     let wanted = name.clone();
-    let stranger = std::thread::spawn(move || {
-        rustix::thread::set_thread_uid(Uid::from_raw(65_534)).unwrap();
+    let opened = to_another_user(what, move || {
         Mapped::named(&wanted, Geometry::new(2).unwrap()).map(drop)
     });
-    let error = stranger.join().unwrap().unwrap_err().to_string();
-    std::fs::remove_file(&path).unwrap();
+    let Some(opened) = opened else {
+        return;
+    };
+    let error = opened.unwrap_err().to_string();
     let said = format!("opening {name} in /dev/shm: it belongs to user 0, this is user 65534");
     assert_eq!(error, said);
 }
 
 #[test]
 fn a_name_is_made_once_opened_often_and_forgotten() {
+    if !dev_shm_is_there("a name") {
+        return;
+    }
     let name = format!("/mq-test-{}", std::process::id());
     let geometry = Geometry::new(2).unwrap();
     let first = Mapped::named(&name, geometry).unwrap();
@@ -244,10 +275,10 @@ fn a_child_opens_a_name() {
     }
 }
 
-/// A child in a mount namespace of its own, in which `/dev/shm` is mounted so; nothing where the
-/// machine allows no such thing.
-fn with_dev_shm(options: &str, name: &str) -> Option<Output> {
-    let mount = ["mount", "-t", "tmpfs", "-o", options, "none", "/dev/shm"];
+/// A child in a mount namespace of its own, in which an empty file system is mounted so at a place;
+/// nothing where the machine allows no such thing. The child needs nothing of `/dev` but `/dev/shm`.
+fn with_mounted(options: &str, place: &str, name: &str) -> Option<Output> {
+    let mount = ["mount", "-t", "tmpfs", "-o", options, "none", place];
     let allowed = ["-m", "-rm"].into_iter().find(|how| {
         let mut tried = Command::new("unshare");
         let tried = tried.arg(how).args(mount).stderr(Stdio::null()).status();
@@ -265,26 +296,41 @@ fn with_dev_shm(options: &str, name: &str) -> Option<Output> {
 }
 
 #[test]
-fn a_dev_shm_that_is_missing_or_full_is_an_error() {
+fn a_dev_shm_that_is_missing_read_only_or_full_is_an_error() {
     let _dog = watchdog(60);
-    for (case, options, said, code) in [
-        ("missing", "ro", "making NAME in /dev/shm: ", 3),
+    for (case, options, place, said, code) in [
+        (
+            "missing",
+            "mode=755",
+            "/dev",
+            "making NAME in /dev/shm: No such file or directory (",
+            3,
+        ),
+        (
+            "read-only",
+            "ro",
+            "/dev/shm",
+            "making NAME in /dev/shm: Read-only file system (",
+            3,
+        ),
         (
             "full at once",
             "size=4k",
+            "/dev/shm",
             "no shared memory for the entries of the processes (",
             3,
         ),
         (
             "full later",
             "size=64k",
+            "/dev/shm",
             "no shared memory for message cells (",
             4,
         ),
     ] {
         let name = format!("/mq-{}-{}", std::process::id(), case.replace(' ', "-"));
-        let Some(output) = with_dev_shm(options, &name) else {
-            untried(case, "this machine lets nobody mount");
+        let Some(output) = with_mounted(options, place, &name) else {
+            untried(case, &format!("this machine lets nobody mount at {place}"));
             continue;
         };
         let text = String::from_utf8_lossy(&output.stderr).into_owned();

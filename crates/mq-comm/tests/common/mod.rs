@@ -56,7 +56,7 @@ pub(crate) fn child(task: &str) -> Command {
 
 /// How many times slower than usual this machine is (`MQ_SLOWER`), such as one that is emulated: what hangs elsewhere
 /// may be under way here.
-fn slower() -> u64 {
+pub(crate) fn slower() -> u64 {
     let said = std::env::var("MQ_SLOWER").ok();
     said.map_or(1, |times| times.parse().expect("MQ_SLOWER is a number"))
 }

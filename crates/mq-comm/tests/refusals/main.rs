@@ -15,9 +15,10 @@ use common::filters::refuse;
 use common::{TASK, child, watchdog};
 use mq_comm::World;
 use mq_shm::{Geometry, Mapped};
+use rustix::thread::{MembarrierCommand, membarrier};
 use tasks::{
-    cut, denied_from_the_start, denied_later, end_at_permission, exchange, kept, no_cell,
-    no_descriptors, no_room_later, no_room_to_broadcast, says,
+    cut, denied_from_the_start, denied_later, end_at_fence, end_at_permission, exchange, kept,
+    no_cell, no_descriptors, no_room_later, no_room_to_broadcast, says,
 };
 
 #[test]
@@ -56,6 +57,7 @@ fn a_child_does_its_task() {
             end_at_permission();
             World::init().and_then(|world| exchange(&world, 1))
         }
+        "fence" => end_at_fence(),
         "init" => World::init().and_then(|world| world.barrier()),
         "kept" => kept(),
         _ => panic!("{task}?"),
@@ -106,6 +108,22 @@ fn processes_of_one_launcher_are_let_in_unless_nothing_is_to_be_read() {
         assert_eq!(ended.signal(), Some(libc::SIGSYS), "{ended}");
     }
     two("permission", &[("MQ_SINGLE_COPY", "0")]);
+}
+
+/// Senders look whether a process sleeps without a fence of their own: it has the kernel execute one.
+#[test]
+fn who_is_about_to_sleep_has_a_fence_executed_everywhere() {
+    let _dog = watchdog("fence");
+    let calls = [
+        MembarrierCommand::RegisterGlobalExpedited,
+        MembarrierCommand::GlobalExpedited,
+    ];
+    if calls.map(membarrier).iter().any(Result::is_err) {
+        common::untried("a fence", "membarrier is refused on this machine");
+        return;
+    }
+    let ended = child("fence").status().unwrap();
+    assert_eq!(ended.signal(), Some(libc::SIGSYS), "{ended}");
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //! they hear.
 #![allow(dead_code, reason = "each test uses a part")]
 
+#[path = "../../src/untried.rs"]
+mod untried;
+
 use std::env;
-use std::io::Write as _;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -16,6 +18,8 @@ use mq_shm::{
     Arrival, Block, Copied, Endpoint, Mapped, Options, Policy, Process, Pulled, Pushed, Remote,
     RingId, Sent, Stretch,
 };
+#[allow(unused_imports, reason = "each test uses a part")]
+pub(crate) use untried::{NOT_READ, dev_shm_is_there, untried};
 
 /// Ends the whole program if the test that holds it takes too long.
 #[must_use]
@@ -37,24 +41,17 @@ pub(crate) fn watchdog(seconds: u64) -> Watchdog {
     Watchdog(held)
 }
 
-/// So many seconds, or as many times that as this machine is slower than usual (`MQ_SLOWER`), such as one that is
-/// emulated: what hangs elsewhere may be under way there.
+/// How many times slower than usual this machine is (`MQ_SLOWER`), such as one that is emulated: what hangs elsewhere
+/// may be under way there.
+pub(crate) fn slower() -> u64 {
+    let said = env::var("MQ_SLOWER").ok();
+    said.map_or(1, |times| times.parse().expect("MQ_SLOWER is a number"))
+}
+
+/// So many seconds, or as many times that as this machine is slower than usual.
 pub(crate) fn at_most(seconds: u64) -> Duration {
-    let slower = env::var("MQ_SLOWER").ok();
-    let slower: u64 = slower.map_or(1, |times| times.parse().expect("MQ_SLOWER is a number"));
-    Duration::from_secs(seconds * slower)
+    Duration::from_secs(seconds * slower())
 }
-
-/// This machine does not let a test try something: it says so, and fails where everything has to be tried
-/// (`MQ_ALL_CHECKS`, as in `.ci/run`).
-pub(crate) fn untried(what: &str, why: &str) {
-    // Not by a macro, whose words a test that passes keeps to itself.
-    let _ = writeln!(std::io::stderr(), "{what} was not tried: {why}");
-    let all = std::env::var_os("MQ_ALL_CHECKS").is_some();
-    assert!(!all, "{what} was not tried: {why}");
-}
-
-pub(crate) const NOT_READ: &str = "process_vm_readv is refused on this machine";
 
 /// Starts this program again as process `me` of a segment, to run the test `test`.
 pub(crate) fn spawn(segment: &Mapped, test: &str, me: u32, settings: &[(&str, &str)]) -> Child {
