@@ -103,3 +103,35 @@ fn a_child_to_which_a_part_is_not_passed_on_hears_so() {
     }
     assert!(heard_of >= 8, "{heard_of}");
 }
+
+#[test]
+fn a_barrier_and_a_dup_whose_words_are_refused_at_first_succeed_at_all() {
+    let _dog = watchdog("a barrier and a dup with refusals");
+    for (first, count) in [(0, 1), (1, 1), (0, 2), (0, 9)] {
+        let memory = Mapped::create(Geometry::new(3).unwrap()).unwrap();
+        let open = || Mapped::open(memory.file().try_clone_to_owned().unwrap(), "it").unwrap();
+        let [hindered, others @ ..] = if first == 0 && count == 2 {
+            [1, 0, 2]
+        } else {
+            [0, 1, 2]
+        };
+        let others = others.map(|rank| {
+            let memory = open();
+            std::thread::spawn(move || {
+                let (world, _) = join(memory, rank, &Options::default());
+                world.barrier().unwrap();
+                world.dup().unwrap().barrier().unwrap();
+            })
+        });
+        let (world, hindrance) = join(open(), hindered, &Options::default());
+        hindrance.refuses_from.set(Some((first, count)));
+        world.barrier().unwrap();
+        hindrance.refuses_from.set(Some((first, count)));
+        let other_world = world.dup().unwrap();
+        hindrance.refuses_from.set(None);
+        other_world.barrier().unwrap();
+        for other in others {
+            other.join().unwrap();
+        }
+    }
+}

@@ -32,7 +32,7 @@ impl<T: Transport> Communicator<T> {
             let notice = heard_all.as_ref().err();
             let notice = notice.map(|error| Notice::of(error, 0, self.member(rank)));
             let word = notice.as_ref().map_or(&[][..], Notice::bytes);
-            let said = unless_gone(self.put(BARRIER, word, (rank + distance) % size))?;
+            let said = unless_gone(self.say(BARRIER, word, (rank + distance) % size))?;
             step(Step::BarrierSaid);
             let heard = self.hear((rank + size - distance) % size);
             step(Step::BarrierHeard);

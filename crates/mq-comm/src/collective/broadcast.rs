@@ -6,7 +6,6 @@ use super::BROADCAST;
 use super::failure::{self, Notice};
 use crate::communicator::Communicator;
 use crate::error::Error;
-use crate::header::{self, Payload};
 use crate::plain::{self, Plain};
 use crate::protocol::of_collectives;
 use crate::steps::{Step, step};
@@ -210,19 +209,10 @@ impl<T: Transport> Communicator<T> {
     /// Tells the children that a part of so many bytes, and what was to follow it, will not come.
     #[cold]
     fn pass_failure_on(&self, error: &Error, bytes: usize, children: impl Iterator<Item = u32>) {
-        if matches!(error, Error::Revoked) {
-            // They hear of that themselves.
-            return;
-        }
         let notice = Notice::of(error, bytes, self.member(self.rank()));
-        let bits = header::bits(self.rank(), BROADCAST.tag);
-        let word = BROADCAST.word(self.inner.number);
         for child in children {
             // A child that is gone as well needs no notice.
-            let notice = Payload::of(notice.bytes());
-            self.inner
-                .core()
-                .tell(self.member(child), bits, word, notice);
+            self.tell(BROADCAST, notice.bytes(), child);
         }
     }
 }

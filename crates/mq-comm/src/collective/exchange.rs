@@ -31,7 +31,7 @@ impl<T: Transport> Communicator<T> {
         if self.rank() == 0 {
             return self.answer_all(mine, decide, words);
         }
-        self.put(EXCHANGE, &[mine], 0)?;
+        self.say(EXCHANGE, &[mine], 0)?;
         step(Step::NumberSaid);
         // The decision, or a notice.
         let mut words = vec![0; (self.size() as usize + 2).max(failure::MOST / size_of::<u32>())];
@@ -66,7 +66,7 @@ impl<T: Transport> Communicator<T> {
                 let notice = Notice::of(&error, 0, self.member(0));
                 for rank in 1..self.size() {
                     // A rank that is gone needs no notice, and one that cannot be told holds nobody else up.
-                    let _ = self.put(EXCHANGE, notice.bytes(), rank);
+                    self.tell(EXCHANGE, notice.bytes(), rank);
                 }
                 return Err(error);
             }
@@ -75,7 +75,7 @@ impl<T: Transport> Communicator<T> {
         for (rank, answer) in (0..).zip(&answers).skip(1) {
             // A rank that has died since has said what it wanted, and whoever communicates with it finds that
             // it is gone.
-            let put = unless_gone(self.put(EXCHANGE, &words(answer), rank)).map(|_| ());
+            let put = unless_gone(self.say(EXCHANGE, &words(answer), rank)).map(|_| ());
             step(Step::NumberTold);
             told = told.and(put);
         }

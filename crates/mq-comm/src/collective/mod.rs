@@ -20,7 +20,7 @@ use mq_shm::Process;
 
 use crate::communicator::Communicator;
 use crate::error::Error;
-use crate::header::{self, Kind, Word};
+use crate::header::{self, Kind, Payload, Word};
 use crate::plain::{self, Plain};
 use crate::protocol::of_collectives;
 use crate::scope::Scope;
@@ -85,6 +85,25 @@ impl<T: Transport> Communicator<T> {
         self.inner
             .core()
             .send(process, bits, word, plain::bytes(elements))
+    }
+
+    /// Sends what another rank waits for. A short message for which memory is refused follows when there is some.
+    fn say<E: Plain>(&self, operation: Operation, elements: &[E], to: u32) -> Result<(), Error> {
+        match self.put(operation, elements, to) {
+            Err(error) if error.is_refusal() && size_of_val(elements) <= Payload::MOST => {
+                self.tell(operation, plain::bytes(elements), to);
+                Ok(())
+            }
+            said => said,
+        }
+    }
+
+    /// Sends a short message as part of an operation, now or when there is memory for it.
+    fn tell(&self, operation: Operation, message: &[u8], to: u32) {
+        let bits = header::bits(self.rank(), operation.tag);
+        let word = operation.word(self.inner.number);
+        let (process, message) = (self.member(to), Payload::of(message));
+        self.inner.core().tell(process, bits, word, message);
     }
 
     /// Begins to send as part of an operation; the scope sees it through.

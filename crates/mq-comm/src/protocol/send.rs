@@ -225,8 +225,16 @@ impl<T: Transport> Core<T> {
         sent
     }
 
-    /// Sends a short message, at once or, if there is no memory for it, as an [answer](Self::answer) that is put off.
+    /// Sends a short message, at once or, if there is no memory for it, as an [answer](Self::answer) that is put off;
+    /// not in a communicator that is revoked, as all its ranks hear.
     pub(crate) fn tell(&mut self, to: Process, bits: u64, word: Word, payload: Payload) {
+        if self
+            .state
+            .contexts
+            .refuse(word.context(), header::tag_of(bits))
+        {
+            return;
+        }
         let header = [bits, word.0];
         if self.transmit(to, header, What::Words(payload), 0).is_err() && to != self.state.me {
             self.put_off(to, header, What::Words(payload), 0);
