@@ -218,7 +218,7 @@ fn a_name_of_another_user_is_an_error() {
     if !dev_shm_is_there(what) {
         return;
     }
-    let name = format!("/mq-test-strange-{}", std::process::id());
+    let name = format!("/test-mq-strange-{}", std::process::id());
     let file = Removed(PathBuf::from(format!("/dev/shm{name}")));
     std::fs::write(&file.0, [0_u8; 4096]).unwrap();
     std::fs::set_permissions(&file.0, std::fs::Permissions::from_mode(0o666)).unwrap();
@@ -239,7 +239,7 @@ fn a_name_is_made_once_opened_often_and_forgotten() {
     if !dev_shm_is_there("a name") {
         return;
     }
-    let name = format!("/mq-test-{}", std::process::id());
+    let name = format!("/test-mq-{}", std::process::id());
     let geometry = Geometry::new(2).unwrap();
     let first = Mapped::named(&name, geometry).unwrap();
     let second = Mapped::named(&name, geometry).unwrap();
@@ -328,7 +328,7 @@ fn a_dev_shm_that_is_missing_read_only_or_full_is_an_error() {
             4,
         ),
     ] {
-        let name = format!("/mq-{}-{}", std::process::id(), case.replace(' ', "-"));
+        let name = format!("/test-{}-{}", std::process::id(), case.replace(' ', "-"));
         let Some(output) = with_mounted(options, place, &name) else {
             untried(case, &format!("this machine lets nobody mount at {place}"));
             continue;

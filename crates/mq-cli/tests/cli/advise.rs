@@ -104,7 +104,11 @@ fn the_evidence_is_that_of_stats() {
 fn deep_queues_gain_from_the_default() {
     let (_folder, trace) = deep();
     let args = ["--structure", "list,indexed", "--repeat", "9"];
-    let run = mq(&[&["advise", &trace], &args[..]].concat());
+    let advise = || mq(&[&["advise", &trace], &args[..]].concat());
+    // On a machine that is very busy nothing else can be said, once.
+    let is_noisy = |run: &Run| run.stdout.contains("\n=> too noisy to tell on deep: ");
+    let run = (0..9).map(|_| advise()).find(|run| !is_noisy(run));
+    let run = run.expect("less noise in one of nine runs");
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     let heading = format!("{trace}: 4,000 operations in 1 communicator; all pairings reproduced\n");
     assert!(run.stdout.starts_with(&heading), "{}", run.stdout);
@@ -115,12 +119,6 @@ fn deep_queues_gain_from_the_default() {
     let (_, verdict) = run.stdout.rsplit_once("\n=> ").expect("a verdict");
     assert!(verdict.lines().all(|line| line.len() <= 80), "{verdict}");
     let verdict = &verdict.split_whitespace().collect::<Vec<_>>().join(" ");
-    if verdict.starts_with("too noisy to tell on deep: ") {
-        // On a machine that is very busy nothing else can be said.
-        let end = "; stay with indexed, the default.";
-        assert!(verdict.ends_with(end), "{verdict}");
-        return;
-    }
     assert!(verdict.starts_with("indexed: "), "{verdict}");
     assert!(
         verdict.contains(" times faster in matching than list on deep ("),

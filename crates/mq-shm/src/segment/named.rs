@@ -166,7 +166,7 @@ mod tests {
         if !dev_shm_is_there("an unfinished name") {
             return;
         }
-        let name = format!("/mq-unfinished-{}", std::process::id());
+        let name = format!("/test-unfinished-{}", std::process::id());
         let mode = Mode::RUSR | Mode::WUSR;
         let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
         let file = shm::open(&name, flags, mode).unwrap();
@@ -175,7 +175,7 @@ mod tests {
         let error = Mapped::wait_for(&name, mode, Duration::from_millis(5)).unwrap_err();
         let text = error.to_string();
         assert!(
-            text.contains("waiting for the maker of /mq-unfinished"),
+            text.contains("waiting for the maker of /test-unfinished"),
             "{text}"
         );
         assert!(shm::open(&name, shm::OFlags::RDWR, mode).is_err());
@@ -186,7 +186,7 @@ mod tests {
         if !dev_shm_is_there("a name that was given up") {
             return;
         }
-        let name = format!("/mq-given-up-{}", std::process::id());
+        let name = format!("/test-given-up-{}", std::process::id());
         let mode = Mode::RUSR | Mode::WUSR;
         let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL;
         let slow = shm::open(&name, flags, mode).unwrap();
@@ -218,7 +218,8 @@ mod tests {
         if !dev_shm_is_there("a name that is a link") {
             return;
         }
-        let [name, link] = ["linked", "link"].map(|of| format!("/mq-{of}-{}", std::process::id()));
+        let [name, link] =
+            ["linked", "link"].map(|of| format!("/test-{of}-{}", std::process::id()));
         let at = |name: &str| std::path::Path::new("/dev/shm").join(&name[1..]);
         let _there = Mapped::named(&name, Geometry::new(2).unwrap()).unwrap();
         std::os::unix::fs::symlink(at(&name), at(&link)).unwrap();
