@@ -42,7 +42,7 @@ static void make_communicator(uint32_t context, uint32_t size, uint32_t rank) {
     int status = mq_context_create(engine, context, &options);
     if (status == MQ_ERR_CONTEXT_EXISTS)
         status = mq_context_update(engine, context, &options);
-    /* Messages of an earlier, larger communicator of this number are left: it goes without a size. */
+    /* Messages of an earlier, larger communicator of this number are left: it goes on as it is. */
     if (status != MQ_ERR_RANK)
         check(status);
 }

@@ -27,6 +27,12 @@ pub(crate) fn of_ended(status: ExitStatus) -> u8 {
     exited.or_else(killed).unwrap_or(u8::MAX)
 }
 
+/// Whether SIGINT has killed a process.
+pub(crate) fn is_interrupt(status: ExitStatus) -> bool {
+    const SIGINT: i32 = 2;
+    signal(status) == Some(SIGINT)
+}
+
 /// Exit code for a program that could not be started.
 pub(crate) fn of_refusal(error: &io::Error) -> u8 {
     match error.kind() {

@@ -10,7 +10,7 @@ use mq_trace::{Header, Trace, TraceError, TraceReader};
 
 use crate::error::Error;
 use crate::report::counted;
-use crate::{progress, say};
+use crate::{ended, progress, say};
 
 /// Prefix of the directories into which `mq record` has traces written; those of killed recordings
 /// remain.
@@ -125,6 +125,9 @@ impl Found {
     /// Reads it to its end; keeps it if it is the only one, or cannot be read again.
     fn check(&self, of: usize) -> Result<Good, TraceError> {
         let trace = self.read()?;
+        if let Some(reason) = self.path().and_then(ended::reason) {
+            say(&format!("{} ended early: {reason}", self.name()));
+        }
         let facts = Facts::of(&trace);
         let source = match self {
             Self::Named(path) | Self::Inside(path) if of > 1 && path.is_file() => {

@@ -12,6 +12,7 @@ mod advise;
 #[cfg(target_os = "linux")]
 mod binding;
 mod cli;
+mod ended;
 mod error;
 mod exit;
 mod generate;

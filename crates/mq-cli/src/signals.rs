@@ -11,3 +11,14 @@ pub(crate) fn is_ignored(signal: i32) -> bool {
 pub(crate) fn is_ignored(_signal: i32) -> bool {
     false
 }
+
+/// Ends this process as SIGINT does, with the same exit code for a shell as if it had ended by itself: a script goes on
+/// after what has dealt with Ctrl-C, and ends after what died of it.
+#[cfg(unix)]
+pub(crate) fn die_of_interrupt() {
+    // Returns only if that fails.
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
+}
+
+#[cfg(not(unix))]
+pub(crate) fn die_of_interrupt() {}

@@ -6,6 +6,7 @@ use mq_shm::wait::Idle;
 
 use crate::error::Error;
 use crate::protocol::{Core, Hand, ROUNDS, State};
+use crate::request::Outcome;
 use crate::transport::Transport;
 
 /// Messages that are taken in before the other work has its turn.
@@ -258,7 +259,9 @@ impl<T: Transport> Core<T> {
         self.idle.reset();
         while !self.is_done(request) {
             if let Err(error) = self.progress_for(None, |_| vec![request]) {
-                if !self.is_done(request) {
+                // A request that was ended because of the error says less.
+                let is_withdrawn = self.state.requests.at(request).outcome == Outcome::Withdrawn;
+                if !self.is_done(request) || is_withdrawn {
                     return Err(error);
                 }
                 // It has come to its end in a round in which something else failed.

@@ -1,7 +1,6 @@
 //! Turning what the processes wrote into validated traces.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use mq_core::structures::{Choice, Kind};
@@ -13,7 +12,7 @@ use super::written::Written;
 use crate::error::Error;
 use crate::library::Library;
 use crate::stats::Traffic;
-use crate::{input, mismatches, output_file, progress};
+use crate::{ended, input, mismatches, output_file, progress};
 
 /// The result for one process's trace. The fields are keys of the JSON output.
 #[derive(Serialize)]
@@ -56,11 +55,6 @@ pub(super) struct Counts {
     /// What the judges say against it.
     differences: Vec<String>,
 }
-
-/// The ending, in place of the trace's, of the file in which a library says why it ended a trace early.
-const ENDED: &str = "ended";
-/// What an empty one says: there was no room.
-const NO_REASON: &str = "the reason could not be written";
 
 /// Two that share no search: a mistake of one is not taken for a rule of MPI.
 const JUDGES: [Kind; 2] = [Kind::Indexed, Kind::Array];
@@ -119,7 +113,7 @@ fn one(raw: &Path, output: &Path) -> Collected {
             raw.display()
         )),
         // The others may be small enough for a disk that is full.
-        Err(error) => invalid(match reason(raw) {
+        Err(error) => invalid(match ended::reason(raw) {
             Some(reason) => {
                 format!("{error}; the trace stays as written, and ended early: {reason}")
             }
@@ -130,23 +124,10 @@ fn one(raw: &Path, output: &Path) -> Collected {
 
 /// Takes the reason why a trace was ended early from beside it, if it was.
 fn ended_early(raw: &Path) -> Option<String> {
-    let reason = reason(raw);
+    let reason = ended::reason(raw);
     // If it stays, so does the directory, and nothing is lost.
-    let _ = fs::remove_file(raw.with_extension(ENDED));
+    let _ = fs::remove_file(ended::file(raw));
     reason
-}
-
-/// Why a trace was ended early, if it was.
-fn reason(raw: &Path) -> Option<String> {
-    let reason = match fs::read(raw.with_extension(ENDED)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return None,
-        // That it is there says enough.
-        read => read.unwrap_or_default(),
-    };
-    match String::from_utf8_lossy(&reason).trim() {
-        "" => Some(NO_REASON.into()),
-        reason => Some(reason.into()),
-    }
 }
 
 /// The contents of a trace, and what each judge says of it.
@@ -206,8 +187,9 @@ fn pack(written: &Written, packed: &Path) -> Result<(), Error> {
     for numbered in &mut reader {
         writer.write(&numbered?.line).map_err(failed)?;
     }
-    writer.finish().map_err(failed)?;
-    Ok(())
+    let file = writer.finish().map_err(failed)?;
+    // The trace as written goes once this is on the disc.
+    file.sync_all().map_err(failed)
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ mod table;
 mod written;
 
 use std::ffi::OsStr;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -18,7 +19,7 @@ use self::output::Scratch;
 use self::prefix::Prefix;
 use crate::cli::{Format, RecordOptions};
 use crate::error::{Error, not_started};
-use crate::{FAILED, exit, exit_code, report, say};
+use crate::{FAILED, exit, exit_code, report, say, signals};
 
 /// The environment variable that tells the patched library where to write traces.
 const TRACE: &str = "MQ_TRACE";
@@ -27,13 +28,22 @@ const STRUCTURE: &str = "MQ_STRUCTURE";
 
 /// Runs the command and collects its traces.
 pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
+    let (code, is_interrupted) = record(options)?;
+    if is_interrupted {
+        signals::die_of_interrupt();
+    }
+    Ok(code)
+}
+
+/// The exit code, and whether SIGINT has killed the command.
+fn record(options: &RecordOptions) -> Result<(ExitCode, bool), Error> {
     let prefix = options.prefix.as_deref().map(Prefix::open).transpose()?;
     let scratch = output::prepare(&options.output, options.force)?;
     let prefix = prefix.as_ref();
     let mut command = command(options, prefix, &scratch, None)?;
     let mut interrupts = Interrupts::held();
     let mut started = command.spawn();
-    if started.as_ref().is_err_and(is_for_a_shell) && is_path(command.get_program()) {
+    if started.as_ref().is_err_and(is_no_program) && is_script(command.get_program()) {
         command = self::command(options, prefix, &scratch, Some(SHELL))?;
         started = command.spawn();
     }
@@ -41,7 +51,7 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
         Ok(started) => started,
         Err(source) => {
             say(&not_started(command.get_program(), &source));
-            return Ok(ExitCode::from(exit::of_refusal(&source)));
+            return Ok((ExitCode::from(exit::of_refusal(&source)), false));
         }
     };
     let ended = interrupts.wait(started);
@@ -53,8 +63,11 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
         .as_ref()
         .map_or(FAILED, |&status| exit::of_ended(status));
     if code == 0 {
-        return finished.map(exit_code);
+        return finished.map(|is_fine| (exit_code(is_fine), false));
     }
+    let is_interrupted = ended
+        .as_ref()
+        .is_ok_and(|&status| exit::is_interrupt(status));
     let name = options.command[0].to_string_lossy();
     match ended {
         Ok(status) if status.code().is_none() => say(&format!("{name}: ended by {status}")),
@@ -64,22 +77,25 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
     if let Err(error) = finished {
         say(&error.to_string());
     }
-    Ok(ExitCode::from(code))
+    Ok((ExitCode::from(code), is_interrupted))
 }
 
 /// What a script runs in whose first line names no interpreter, as from a shell or `execvp`.
 const SHELL: &str = "/bin/sh";
 
-/// Whether a file is executable, but neither a program nor a script that names its interpreter.
-fn is_for_a_shell(error: &io::Error) -> bool {
+/// Whether a file is executable, but neither a program for this machine nor a script that names its interpreter.
+fn is_no_program(error: &io::Error) -> bool {
     // The same number on every Unix.
     const ENOEXEC: i32 = 8;
     cfg!(unix) && error.raw_os_error() == Some(ENOEXEC)
 }
 
-/// Whether it names a file by itself: a shell would not look for a script where `PATH` says.
-fn is_path(program: &OsStr) -> bool {
-    Path::new(program).components().count() > 1
+/// Whether it names a file by itself, since a shell would not look for a script where `PATH` says, and one that begins
+/// as text: a program for another machine does not.
+fn is_script(program: &OsStr) -> bool {
+    let mut begin = Vec::new();
+    let file = File::open(program).and_then(|file| file.take(80).read_to_end(&mut begin));
+    Path::new(program).components().count() > 1 && file.is_ok() && !begin.contains(&0)
 }
 
 /// The command, by `shell` if there is one, with the environment that the patched library and its `mpirun` need.

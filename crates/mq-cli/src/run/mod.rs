@@ -35,6 +35,7 @@ use crate::binding;
 use crate::cli::RunOptions;
 use crate::error::Error;
 use crate::progress::ByLines;
+use crate::signals::die_of_interrupt;
 
 /// Runs the processes to their end.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode, Error> {
@@ -48,12 +49,14 @@ pub(crate) fn run_with(options: &RunOptions, progress: Option<ByLines>) -> Resul
         cores.map_err(|error| Error::Usage(format!("--cores: {error}")))?;
     }
     let launched = launch(options, progress);
-    launched
-        .map(ExitCode::from)
-        .map_err(|error| Error::Launch(error.to_string()))
+    let (code, is_interrupted) = launched.map_err(|error| Error::Launch(error.to_string()))?;
+    if is_interrupted {
+        die_of_interrupt();
+    }
+    Ok(ExitCode::from(code))
 }
 
-fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<u8> {
+fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<(u8, bool)> {
     let time_limit = options
         .timeout
         .and_then(|limit| Instant::now().checked_add(limit));

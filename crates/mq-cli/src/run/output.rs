@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{Mode, OFlags, fstat, makedev, open};
+use rustix::fs::{FileType, Mode, OFlags, fstat, makedev, open};
 use rustix::io::Errno;
 
 use crate::progress::ByLines;
@@ -15,7 +15,7 @@ use crate::report::escaped;
 /// The bytes that may be queued before no more output is read from the ranks.
 const ENOUGH: usize = 256 * 1024;
 /// The bytes that a pipe ready for writing takes without blocking: a page. (A terminal may
-/// take less, see [`Terminals`].)
+/// take less, see [`Reopened`].)
 const PORTION: usize = 4096;
 
 /// Where output comes from and goes to.
@@ -41,16 +41,16 @@ impl Stream {
     }
 }
 
-/// Those of the two streams that are terminals, opened once more. A terminal that is ready for writing
-/// may have less room than a [`PORTION`], and one stopped by Ctrl-S takes nothing at all, so it is
-/// written without blocking. Setting that on the inherited descriptor would set it for the shell too.
+/// Those of the two streams that are terminals or pipes, opened once more. One that is ready for writing may have less
+/// room than a [`PORTION`], since others write there too, and a terminal stopped by Ctrl-S takes nothing at all, so it
+/// is written without blocking. Setting that on the inherited descriptor would set it for the shell too.
 #[derive(Default)]
-struct Terminals {
+struct Reopened {
     out: Option<OwnedFd>,
     err: Option<OwnedFd>,
 }
 
-impl Terminals {
+impl Reopened {
     fn found() -> Self {
         Self {
             out: opened_again(Stream::Out.fd()),
@@ -68,10 +68,11 @@ impl Terminals {
     }
 }
 
-/// A new, non-blocking descriptor of a terminal; none for anything else, or for a terminal that this
-/// user may write but not open.
+/// A new, non-blocking descriptor of a terminal or pipe; none for anything else, or for what this user may write but not open.
 fn opened_again(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
-    if !fd.is_terminal() {
+    let is_pipe =
+        || fstat(fd).is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Fifo);
+    if !fd.is_terminal() && !is_pipe() {
         return None;
     }
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
@@ -105,7 +106,7 @@ pub(super) struct Output {
     unread: Vec<Stream>,
     /// The streams that cannot be written, for another reason.
     lost: Vec<Stream>,
-    terminals: Terminals,
+    reopened: Reopened,
     /// Advances by the lines of standard output; drawn on standard error.
     progress: Option<ByLines>,
 }
@@ -114,7 +115,7 @@ impl Output {
     pub(super) fn new(progress: Option<ByLines>) -> Self {
         Self {
             progress,
-            terminals: Terminals::found(),
+            reopened: Reopened::found(),
             apart: are_apart(),
             ..Self::default()
         }
@@ -170,7 +171,7 @@ impl Output {
     /// The descriptors that must become ready before more can be written.
     pub(super) fn awaited(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let first = self.queues.iter().filter_map(|queue| queue.lines.front());
-        first.map(|(stream, _)| self.terminals.fd(*stream))
+        first.map(|(stream, _)| self.reopened.fd(*stream))
     }
 
     /// Writes what can be written now.
@@ -185,7 +186,7 @@ impl Output {
                 return;
             };
             let stream = *stream;
-            let fd = self.terminals.fd(stream);
+            let fd = self.reopened.fd(stream);
             if !ready(fd) {
                 return;
             }

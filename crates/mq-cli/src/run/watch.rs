@@ -4,6 +4,7 @@
 //! signal that was passed on has not failed: all have been told the same, and those that do something first, such as
 //! writing a checkpoint, are waited for.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -86,8 +87,8 @@ struct Ready {
 }
 
 impl Watch<'_> {
-    /// Watches until nothing is left of the run; returns its exit code.
-    pub(super) fn finish(mut self) -> u8 {
+    /// Watches until nothing is left of the run; returns its exit code, and whether SIGINT has ended it.
+    pub(super) fn finish(mut self) -> (u8, bool) {
         while self.ranks.running() > 0 {
             self.output.flush();
             let ready = self.wait(self.next_deadline());
@@ -106,10 +107,12 @@ impl Watch<'_> {
             self.output.say(&sentence);
         }
         if let Some(signal) = self.hand_over_the_rest() {
-            return End::Killed(signal).code();
+            return (End::Killed(signal).code(), signal == SIGINT);
         }
         let otherwise = if self.output.failed() { FAILED } else { 0 };
-        self.verdict.code(otherwise)
+        let code = self.verdict.code(otherwise);
+        let is_interrupted = self.verdict.interrupted() == Some(SIGINT);
+        (code, is_interrupted && code == End::Killed(SIGINT).code())
     }
 
     /// Waits until something is ready or the deadline passes. It must not write anything: a caller that
@@ -176,13 +179,20 @@ impl Watch<'_> {
     }
 
     fn heed_signals(&mut self) {
-        for signal in self.signals.come() {
+        let mut come: VecDeque<i32> = self.signals.come().into();
+        // They come by number: which of the two was first is not known, and to run on is no harm.
+        let has_continued = come.contains(&SIGCONT);
+        while let Some(signal) = come.pop_front() {
             match signal {
                 SIGCHLD => self.heed_ends(),
                 SIGTSTP if !signals::may_stop() => {}
                 SIGTSTP => {
                     self.pass_on(SIGTSTP);
-                    signals::stop();
+                    come.extend(self.signals.come());
+                    // One that has come meanwhile would not wake a launcher that has stopped.
+                    if !come.contains(&SIGCONT) && !has_continued {
+                        signals::stop();
+                    }
                     self.pass_on(SIGCONT);
                 }
                 other => self.pass_on(other),

@@ -392,3 +392,15 @@ fn a_plot_may_have_a_name_that_is_not_utf_8() {
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(said.contains("--plot"), "{said}");
 }
+
+#[test]
+fn a_trace_that_ended_early_is_said_to_have() {
+    let (folder, trace) = file("t.mqt", "# mqtrace 1\na 0 1 2\n");
+    std::fs::write(folder.path().join("t.ended"), "disk full\n").expect("written");
+    for command in ["stats", "replay", "advise"] {
+        let run = mq(&[command, &trace]);
+        assert_eq!(run.code, 0, "{command}: {}", run.stderr);
+        let said = format!("mq: {trace} ended early: disk full\n");
+        assert!(run.stderr.contains(&said), "{command}: {}", run.stderr);
+    }
+}

@@ -1,7 +1,7 @@
 //! Signals to the launcher.
 
 use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -209,6 +209,38 @@ fn where_no_shell_could_have_it_go_on_it_does_not_stop() {
     until("the launcher's end", || launcher.has_ended());
     assert_eq!(launcher.finish().code(), 128 + 2);
     until_gone(&pids);
+}
+
+/// A script that calls it in a loop ends with it.
+#[test]
+fn a_launcher_that_is_interrupted_dies_of_that() {
+    let script = "echo $$; exec sleep 1000";
+    let launcher = shell(&["-n", "2", "--label", "never"], script);
+    let pids = launcher.pids(2);
+    launcher.signal(Signal::INT);
+    let ended = launcher.finish();
+    assert_eq!(ended.status.signal(), Some(2), "{ended:?}");
+    until_gone(&pids);
+    // One that its ranks have outlived by handling it has not been ended by it.
+    let script = "trap 'exit 3' INT; echo $$; while :; do sleep 0.01; done";
+    let launcher = shell(&["-n", "2", "--label", "never"], script);
+    launcher.pids(2);
+    launcher.signal(Signal::INT);
+    assert_eq!(launcher.finish().status.code(), Some(3));
+}
+
+#[test]
+fn a_stop_that_is_taken_back_at_once_stops_nothing() {
+    let script = "echo $$; exec sleep 1000";
+    for _ in 0..20 {
+        let mut launcher = shell(&["-n", "2", "--label", "never"], script);
+        let pids = launcher.pids(2);
+        launcher.signal(Signal::TSTP);
+        launcher.signal(Signal::CONT);
+        launcher.signal(Signal::TERM);
+        until("the launcher's end", || launcher.has_ended());
+        until_gone(&pids);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
@@ -43,7 +44,9 @@ pub(crate) struct Run {
 impl Run {
     /// The exit code.
     pub(crate) fn code(&self) -> i32 {
-        self.status.code().unwrap_or_else(|| panic!("{self:?}"))
+        // As shells say it.
+        let killed = || self.status.signal().map(|signal| 128 + signal);
+        (self.status.code().or_else(killed)).unwrap_or_else(|| panic!("{self:?}"))
     }
 
     /// The lines of standard output, sorted.

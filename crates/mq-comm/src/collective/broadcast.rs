@@ -74,25 +74,37 @@ impl<T: Transport> Communicator<T> {
         parent: Option<u32>,
         children: impl Iterator<Item = u32> + Clone,
     ) -> Result<(), Error> {
-        let limit = self.inner.core().state.eager_limit;
-        if bytes.len() <= limit.min(SEGMENT) {
+        if bytes.len() <= SEGMENT {
             if let Err(Missing::ThisOne(error) | Missing::All(error)) =
                 self.segment_from(bytes, parent)
             {
                 self.pass_failure_on(&error, bytes.len(), children);
                 return Err(error);
             }
-            let mut result = Ok(());
+            let bytes = &*bytes;
+            let (mut result, mut later) = (Ok(()), Vec::new());
             for child in children {
-                // Each gets it, whoever else does not.
-                let mut put = self.put(BROADCAST, bytes, child);
-                if self.is_eager(bytes.len(), child) {
-                    put = self.or_tell(put, bytes.len(), child);
+                if !self.goes_at_once(BROADCAST, bytes.len(), child) {
+                    later.push(child);
+                    continue;
                 }
-                result = result.and(put);
+                // Each gets it, whoever else does not.
+                let said = self.say(BROADCAST, bytes, child);
+                result = result.and(self.or_tell(said, bytes.len(), child));
                 step(Step::PartPassedOn);
             }
-            return result;
+            if later.is_empty() {
+                return result;
+            }
+            return result.and(self.scope(|s| {
+                let mut sent = Ok(());
+                for child in later {
+                    let put = self.put_in(s, BROADCAST, bytes, child);
+                    sent = sent.and(self.or_tell(put, bytes.len(), child));
+                    step(Step::PartPassedOn);
+                }
+                sent.and(s.wait_all())
+            }));
         }
         let mut heard = Ok(());
         let sent = self.scope(|s| {
@@ -188,14 +200,6 @@ impl<T: Transport> Communicator<T> {
             Some((process, how @ Gone::Died)) => Missing::ThisOne(Error::Gone { process, how }),
             _ => Missing::All(Error::Disagreement("broadcasts of different lengths")),
         }
-    }
-
-    /// Whether so many bytes go to a child without an announcement. What is announced and then refused is withdrawn,
-    /// which the child hears.
-    fn is_eager(&self, bytes: usize, child: u32) -> bool {
-        let word = BROADCAST.word(self.inner.number);
-        let core = self.inner.core();
-        core.state.is_eager(self.member(child), word, bytes)
     }
 
     /// Tells a child that a part which could not be sent will not come.

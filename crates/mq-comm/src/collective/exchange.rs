@@ -75,7 +75,17 @@ impl<T: Transport> Communicator<T> {
         for (rank, answer) in (0..).zip(&answers).skip(1) {
             // A rank that has died since has said what it wanted, and whoever communicates with it finds that
             // it is gone.
-            let put = unless_gone(self.say(EXCHANGE, &words(answer), rank)).map(|_| ());
+            let words = words(answer);
+            let is_sent_or_not = self.goes_at_once(EXCHANGE, size_of_val(&*words), rank);
+            let said = self.say(EXCHANGE, &words, rank);
+            if let Err(error) = &said
+                && error.is_refusal()
+                && is_sent_or_not
+            {
+                let notice = Notice::of(error, 0, self.member(0));
+                self.tell(EXCHANGE, notice.bytes(), rank);
+            }
+            let put = unless_gone(said).map(|_| ());
             step(Step::NumberTold);
             told = told.and(put);
         }

@@ -87,10 +87,27 @@ impl<T: Transport> Communicator<T> {
             .send(process, bits, word, plain::bytes(elements))
     }
 
-    /// Sends what another rank waits for. A short message for which memory is refused follows when there is some.
+    /// Whether so many bytes leave at once, if at all: without an announcement, and before nothing that waits. What is
+    /// refused then has not been sent, and stays in no outbox.
+    fn goes_at_once(&self, operation: Operation, bytes: usize, to: u32) -> bool {
+        let word = operation.word(self.inner.number);
+        let core = self.inner.core();
+        let (process, state) = (self.member(to), &core.state);
+        bytes <= Payload::MOST
+            || state.is_eager(process, word, bytes) && !state.has_waiting(process)
+    }
+
+    /// Sends what another rank waits for. A short message for which memory is refused follows when there is some, and
+    /// so does one behind others that wait for it.
     fn say<E: Plain>(&self, operation: Operation, elements: &[E], to: u32) -> Result<(), Error> {
+        let is_short = size_of_val(elements) <= Payload::MOST;
+        if is_short && self.inner.core().state.has_waiting(self.member(to)) {
+            self.unless_revoked()?;
+            self.tell(operation, plain::bytes(elements), to);
+            return Ok(());
+        }
         match self.put(operation, elements, to) {
-            Err(error) if error.is_refusal() && size_of_val(elements) <= Payload::MOST => {
+            Err(error) if error.is_refusal() && is_short => {
                 self.tell(operation, plain::bytes(elements), to);
                 Ok(())
             }

@@ -265,6 +265,11 @@ impl State {
         self.ended > 0
     }
 
+    /// Whether something for a process waits in its outbox.
+    pub(crate) fn has_waiting(&self, process: Process) -> bool {
+        !self.peers[process.index()].outbox.is_empty()
+    }
+
     /// Something else than the current call has failed: the next round reports it.
     #[cold]
     pub(crate) fn failed_elsewhere(&mut self, error: Error) {

@@ -162,8 +162,8 @@ impl Requests {
             .collect()
     }
 
-    /// Whether any request is in one of these stages. `last` is where the last answer was found, so that to ask until
-    /// there is none costs no more than to look at each now and then.
+    /// Whether any request is in one of these stages. `last` is where one was found last, and the next search begins
+    /// there: to ask again and again until there is none does not go over all of them each time.
     pub(crate) fn is_any_in(&self, stages: &[Stage], last: &mut u32) -> bool {
         let (before, after) = self.slots.split_at((*last as usize).min(self.slots.len()));
         let mut all = (0_u32..).zip(before.iter());

@@ -104,7 +104,7 @@ pub unsafe extern "C" fn mq_session_open(
             statistics: options.statistics != 0,
             ..Settings::default()
         };
-        if options.environment != 0 {
+        if options.environment != 0 && !is_privileged() {
             let complaints = settings.read(options.no_sizes == 0, |name| std::env::var_os(name));
             if options.rank == 0 {
                 for complaint in complaints {
@@ -177,4 +177,18 @@ unsafe fn path(path: *const c_char) -> Option<PathBuf> {
     // SAFETY: as required of the caller.
     let path = unsafe { CStr::from_ptr(path) };
     Some(OsStr::from_bytes(path.to_bytes()).into())
+}
+
+/// Whether this program has rights that its user has not, as one that is set-uid: then its environment, which is the
+/// user's, must not have files written.
+fn is_privileged() -> bool {
+    /// The entry of the kernel's auxiliary vector that says so.
+    const AT_SECURE: u64 = 23;
+    let vector = std::fs::read("/proc/self/auxv").unwrap_or_default();
+    let (words, _) = vector.as_chunks::<8>();
+    let mut entries = words.chunks_exact(2);
+    entries.any(|entry| {
+        let [key, value] = [entry[0], entry[1]].map(u64::from_ne_bytes);
+        key == AT_SECURE && value != 0
+    })
 }

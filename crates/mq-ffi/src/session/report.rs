@@ -29,6 +29,8 @@ pub(super) fn recorded(recorded: &Recorded, left_out: u64, of: Duration) -> Stri
     } = recorded;
     // The folder is MQ_TRACE's, or one that `mq record` collects from.
     let name = path.file_name().unwrap_or(path.as_os_str());
+    // It is an estimate: of a short run it may be more than there was.
+    let time = *time.min(&of);
     let each = time.as_nanos() as f64 / (*lines).max(1) as f64;
     let share = 100.0 * time.as_secs_f64() / of.as_secs_f64().max(1e-9);
     let repeated = match left_out {

@@ -99,17 +99,30 @@ fn new_file(folder: &Path, name: &str) -> io::Result<(PathBuf, File)> {
                 number += 1;
                 path = folder.join(format!("{name}-{number}.mqt"));
             }
-            made => return Ok((path, made?)),
+            made => return Ok((path, above_the_streams(made?)?)),
         }
     }
+}
+
+/// The same file under a number that is no standard stream's: a program may have been started with those closed, and
+/// what it prints would get into the file.
+fn above_the_streams(file: File) -> io::Result<File> {
+    #[cfg(unix)]
+    if std::os::fd::AsRawFd::as_raw_fd(&file) <= 2 {
+        // A clone has a number above them.
+        return file.try_clone();
+    }
+    Ok(file)
 }
 
 impl TraceFile {
     /// Begins a trace of this process in a folder, which is created if it does not exist.
     pub(super) fn create(folder: &Path, name: &str, header: &Header) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
+        // The program may change its directory, and a reason be left beside the trace after that.
+        let folder = std::path::absolute(folder)?;
         let process = std::process::id();
-        let (path, file) = new_file(folder, &format!("{name}-{process}"))?;
+        let (path, file) = new_file(&folder, &format!("{name}-{process}"))?;
         let file = LineFile {
             file,
             rest: Vec::new(),
@@ -117,9 +130,15 @@ impl TraceFile {
             written: 0,
             lines: 0,
         };
-        let mut recorder = Recorder::new(file, header)?;
-        // Whatever happens to the process, the file is a trace.
-        recorder.flush()?;
+        let begun = Recorder::new(file, header).and_then(|mut recorder| {
+            // Whatever happens to the process, the file is a trace.
+            recorder.flush()?;
+            Ok(recorder)
+        });
+        if begun.is_err() {
+            let _ = std::fs::remove_file(&path);
+        }
+        let recorder = begun?;
         Ok(Self {
             recorder,
             path,
@@ -152,6 +171,8 @@ impl TraceFile {
     pub(super) fn finish(self) -> io::Result<Recorded> {
         let start = Instant::now();
         let file = self.recorder.finish()?;
+        // Some file systems say only now that there was no room.
+        file.file.sync_data()?;
         let samples = self.calls.div_ceil(SAMPLE).max(1);
         let each = self.sampled.as_secs_f64() / samples as f64;
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
@@ -218,11 +239,25 @@ mod tests {
         assert_eq!((recorded.lines, recorded.bytes), (4, text.len() as u64));
     }
 
+    const FOLDER: &str = "MQ_TEST_FULL";
+
+    /// The test of this name once more, in a process whose files may have so many blocks, of 512 bytes or of 1,024.
+    fn with_files_of(blocks: u32, test: &str, folder: &Path) {
+        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" --exact \"$1\"");
+        let wrote = std::process::Command::new("sh")
+            .args(["-c", &limited])
+            .arg(std::env::current_exe().unwrap())
+            .arg(format!("session::trace_file::tests::{test}"))
+            .env(FOLDER, folder)
+            .output()
+            .unwrap();
+        assert!(wrote.status.success(), "{wrote:?}");
+    }
+
     /// A disc that is full, or a limit, takes part of a line. The limit is that of a process of its own: this test
     /// again, which writes until it cannot.
     #[test]
     fn a_write_that_fails_leaves_whole_lines() {
-        const FOLDER: &str = "MQ_TEST_FULL";
         if let Some(folder) = std::env::var_os(FOLDER) {
             let mut trace = TraceFile::create(folder.as_ref(), "mq", &Header::new()).unwrap();
             let message = MpiEnvelope::new(0, 1, 5);
@@ -236,22 +271,24 @@ mod tests {
             return;
         }
         let folder = fresh("full");
-        let limited = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact \"$1\"";
-        let name = "session::trace_file::tests::a_write_that_fails_leaves_whole_lines";
-        let wrote = std::process::Command::new("sh")
-            .args(["-c", limited])
-            .arg(std::env::current_exe().unwrap())
-            .arg(name)
-            .env(FOLDER, &folder)
-            .output()
-            .unwrap();
-        assert!(wrote.status.success(), "{wrote:?}");
+        with_files_of(8, "a_write_that_fails_leaves_whole_lines", &folder);
         let file = std::fs::read_dir(&folder).unwrap().flatten().next();
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
-        // Blocks of 512 bytes, or of 1,024.
         assert!((4_000..8_192).contains(&text.len()), "{} bytes", text.len());
         assert!(text.ends_with("a 1 1 5\n"), "{text}");
+    }
+
+    #[test]
+    fn where_no_header_can_be_written_no_file_is_left() {
+        if let Some(folder) = std::env::var_os(FOLDER) {
+            assert!(TraceFile::create(folder.as_ref(), "mq", &Header::new()).is_err());
+            return;
+        }
+        let folder = fresh("no-header");
+        with_files_of(0, "where_no_header_can_be_written_no_file_is_left", &folder);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+        std::fs::remove_dir(folder).unwrap();
     }
 
     #[test]

@@ -116,8 +116,7 @@ impl<M: Memory> Endpoint<M> {
         self.peers.get(process.index())?.gone
     }
 
-    /// Gives up the fastbox to a process that has ended, which takes nothing out any more: a box has room for
-    /// messages whoever reads it.
+    /// Gives up the fastbox to a process that has ended: it would go on accepting messages that nobody reads.
     fn close_outlet(&mut self, process: Process) {
         let peer = &mut self.peers[process.index()];
         if peer.outlet.take().is_some() {

@@ -55,7 +55,7 @@ impl Mapped {
         let made = known(file, name).and_then(|file| {
             Self::fill(&file, geometry, name)?;
             // Those that wait for it may have given it up, and others may have made another.
-            if !Self::is_named(name, file.as_fd())? {
+            if let Ok(false) = Self::is_named(name, file.as_fd()) {
                 return Err(unfinished(name));
             }
             Self::map(file, name)
@@ -74,7 +74,7 @@ impl Mapped {
         let mut has_waited = false;
         loop {
             let file = match shm::open(name, shm::OFlags::RDWR | NO_LINK, mode) {
-                Err(Errno::NOENT) if has_waited => return Err(unfinished(name)),
+                Err(Errno::NOENT) if has_waited => return Err(given_up(name)),
                 opened => opened.map_err(system(&format!("opening {name} in /dev/shm")))?,
             };
             check_owner(&file, name)?;
@@ -139,6 +139,17 @@ fn unfinished(name: &str) -> ShmError {
     }
 }
 
+/// The name of a segment that was not complete has gone.
+fn given_up(name: &str) -> ShmError {
+    ShmError::System {
+        what: format!("waiting for the maker of {name} in /dev/shm"),
+        reason: io::Error::new(
+            io::ErrorKind::NotFound,
+            "it could not make it, or another process has given it up: start all processes again",
+        ),
+    }
+}
+
 /// Names can be guessed, and the user who made a file could truncate it under those that have mapped it.
 fn check_owner(file: &OwnedFd, name: &str) -> Result<(), ShmError> {
     let owner = fstat(file)
@@ -192,7 +203,7 @@ mod tests {
         let slow = shm::open(&name, flags, mode).unwrap();
         let impatient = std::thread::spawn({
             let name = name.clone();
-            move || Mapped::wait_for(&name, mode, Duration::from_millis(30)).unwrap_err()
+            move || Mapped::wait_for(&name, mode, Duration::from_secs(1)).unwrap_err()
         });
         let patient = Mapped::wait_for(&name, mode, Duration::from_secs(600)).unwrap_err();
         for error in [impatient.join().unwrap(), patient] {
