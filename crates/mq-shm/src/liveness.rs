@@ -17,7 +17,7 @@
 //! checked a moment before. They sleep no longer than until the next check is due.
 
 mod kernel;
-#[cfg(test)]
+#[cfg(all(test, not(mq_loom)))]
 mod tests;
 mod watch;
 
