@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::sync::{Arc, Mutex};
+
 use common::hindered::{Hindered, Hindrance, join};
 use common::{is_refusal, watchdog};
 use mq_comm::{Error, Options, World};
@@ -134,4 +136,43 @@ fn a_barrier_and_a_dup_whose_words_are_refused_at_first_succeed_at_all() {
             other.join().unwrap();
         }
     }
+}
+
+/// The second word waits behind the first in an outbox until its rank gives up: it goes out once all the same.
+#[test]
+fn no_word_of_a_barrier_goes_out_twice() {
+    let _dog = watchdog("barriers with refusals of more than a second");
+    let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let open = || Mapped::open(memory.file().try_clone_to_owned().unwrap(), "it").unwrap();
+    let entered = Arc::new(Mutex::new(0));
+    let other = std::thread::spawn({
+        let (memory, entered) = (open(), Arc::clone(&entered));
+        move || {
+            let (world, _) = join(memory, 1, &Options::default());
+            for number in 1..=3 {
+                world.barrier().unwrap();
+                assert!(*entered.lock().unwrap() >= number, "barrier {number}");
+            }
+        }
+    });
+    let (world, hindrance) = join(open(), 0, &Options::default());
+    hindrance.refuses.set(true);
+    for number in 1..=3 {
+        if number == 3 {
+            hindrance.refuses.set(false);
+            // Whatever is in the outbox reaches the other, before this rank has entered the barrier.
+            for _ in 0..50 {
+                world.progress().unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+        }
+        *entered.lock().unwrap() = number;
+        // The other's word for a barrier comes only when it has passed the one before.
+        if number < 3 {
+            let _ = world.barrier();
+        } else {
+            world.barrier().unwrap();
+        }
+    }
+    other.join().unwrap();
 }

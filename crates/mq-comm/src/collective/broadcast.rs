@@ -84,7 +84,7 @@ impl<T: Transport> Communicator<T> {
             let bytes = &*bytes;
             let (mut result, mut later) = (Ok(()), Vec::new());
             for child in children {
-                if !self.goes_at_once(BROADCAST, bytes.len(), child) {
+                if !self.is_eager(BROADCAST, bytes.len(), child) {
                     later.push(child);
                     continue;
                 }

@@ -76,11 +76,11 @@ impl<T: Transport> Communicator<T> {
             // A rank that has died since has said what it wanted, and whoever communicates with it finds that
             // it is gone.
             let words = words(answer);
-            let is_sent_or_not = self.goes_at_once(EXCHANGE, size_of_val(&*words), rank);
+            let is_eager = self.is_eager(EXCHANGE, size_of_val(&*words), rank);
             let said = self.say(EXCHANGE, &words, rank);
             if let Err(error) = &said
                 && error.is_refusal()
-                && is_sent_or_not
+                && is_eager
             {
                 let notice = Notice::of(error, 0, self.member(0));
                 self.tell(EXCHANGE, notice.bytes(), rank);

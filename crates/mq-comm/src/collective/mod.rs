@@ -87,27 +87,22 @@ impl<T: Transport> Communicator<T> {
             .send(process, bits, word, plain::bytes(elements))
     }
 
-    /// Whether so many bytes leave at once, if at all: without an announcement, and before nothing that waits. What is
-    /// refused then has not been sent, and stays in no outbox.
-    fn goes_at_once(&self, operation: Operation, bytes: usize, to: u32) -> bool {
+    /// Whether so many bytes go without an announcement. What is announced and then refused is withdrawn, of which the
+    /// receiver may hear.
+    fn is_eager(&self, operation: Operation, bytes: usize, to: u32) -> bool {
         let word = operation.word(self.inner.number);
         let core = self.inner.core();
-        let (process, state) = (self.member(to), &core.state);
-        bytes <= Payload::MOST
-            || state.is_eager(process, word, bytes) && !state.has_waiting(process)
+        bytes <= Payload::MOST || core.state.is_eager(self.member(to), word, bytes)
     }
 
-    /// Sends what another rank waits for. A short message for which memory is refused follows when there is some, and
-    /// so does one behind others that wait for it.
+    /// Sends what another rank waits for. If memory for it is refused, a short message follows when there is some, as
+    /// does one that waits behind others; an [eager](Self::is_eager) one that fails has not been sent.
     fn say<E: Plain>(&self, operation: Operation, elements: &[E], to: u32) -> Result<(), Error> {
-        let is_short = size_of_val(elements) <= Payload::MOST;
-        if is_short && self.inner.core().state.has_waiting(self.member(to)) {
-            self.unless_revoked()?;
-            self.tell(operation, plain::bytes(elements), to);
-            return Ok(());
-        }
+        let left = || self.inner.core().state.left_in_outboxes;
+        let before = left();
         match self.put(operation, elements, to) {
-            Err(error) if error.is_refusal() && is_short => {
+            Err(error) if error.is_refusal() && left() != before => Ok(()),
+            Err(error) if error.is_refusal() && size_of_val(elements) <= Payload::MOST => {
                 self.tell(operation, plain::bytes(elements), to);
                 Ok(())
             }

@@ -203,7 +203,9 @@ impl<T: Transport> Core<T> {
                 self.state.requests.release(request);
                 let _ = self.answer_finished(from, send);
             }
-            _ => {
+            stage => {
+                let is_in_outbox = u64::from(stage == Stage::Waiting);
+                self.state.left_in_outboxes += is_in_outbox;
                 self.state.requests.leave(request);
                 let slot = self.state.requests.at_mut(request);
                 slot.buffer.detach();

@@ -129,6 +129,8 @@ pub(crate) struct State {
     sends_left: i32,
     /// What was left of them when something came into an outbox.
     sends_kept: i32,
+    /// Sends that were given up and stay in an outbox, so that they may go out all the same.
+    pub(crate) left_in_outboxes: u64,
     pub(crate) rings: Rings,
     pub(crate) contexts: Contexts,
     pub(crate) profile: Profile,
@@ -180,6 +182,7 @@ impl<T: Transport> Core<T> {
             clogged: Vec::new(),
             sends_left: 0,
             sends_kept: 0,
+            left_in_outboxes: 0,
             rings: Rings::default(),
             contexts: Contexts::new(processes),
             profile: Profile::default(),
@@ -263,11 +266,6 @@ impl State {
     #[inline]
     pub(crate) fn has_lost_any(&self) -> bool {
         self.ended > 0
-    }
-
-    /// Whether something for a process waits in its outbox.
-    pub(crate) fn has_waiting(&self, process: Process) -> bool {
-        !self.peers[process.index()].outbox.is_empty()
     }
 
     /// Something else than the current call has failed: the next round reports it.
