@@ -90,20 +90,30 @@ impl<T: Transport> Communicator<T> {
     /// Whether so many bytes go without an announcement. What is announced and then refused is withdrawn, of which the
     /// receiver may hear.
     fn is_eager(&self, operation: Operation, bytes: usize, to: u32) -> bool {
-        let word = operation.word(self.inner.number);
-        let core = self.inner.core();
-        bytes <= Payload::MOST || core.state.is_eager(self.member(to), word, bytes)
+        bytes <= Payload::MOST || {
+            let word = operation.word(self.inner.number);
+            let core = self.inner.core();
+            core.state.is_eager(self.member(to), word, bytes)
+        }
     }
 
     /// Sends what another rank waits for. If memory for it is refused, a short message follows when there is some, as
     /// does one that waits behind others; an [eager](Self::is_eager) one that fails has not been sent.
     fn say<E: Plain>(&self, operation: Operation, elements: &[E], to: u32) -> Result<(), Error> {
-        let left = || self.inner.core().state.left_in_outboxes;
-        let before = left();
-        match self.put(operation, elements, to) {
-            Err(error) if error.is_refusal() && left() != before => Ok(()),
-            Err(error) if error.is_refusal() && size_of_val(elements) <= Payload::MOST => {
-                self.tell(operation, plain::bytes(elements), to);
+        let bits = header::bits(self.rank(), operation.tag);
+        let (process, word) = (self.member(to), operation.word(self.inner.number));
+        let bytes = plain::bytes(elements);
+        let mut core = self.inner.core();
+        let before = core.state.left_in_outboxes;
+        match core.send(process, bits, word, bytes) {
+            Err(error) if error.is_refusal() => {
+                if core.state.left_in_outboxes != before {
+                    return Ok(());
+                }
+                if bytes.len() > Payload::MOST {
+                    return Err(error);
+                }
+                core.tell(process, bits, word, Payload::of(bytes));
                 Ok(())
             }
             said => said,
