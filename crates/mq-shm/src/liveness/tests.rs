@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{PidfdFlags, pidfd_open};
@@ -22,7 +22,13 @@ fn this_process_has_started_and_none_has_number_0() {
 
 /// A process that runs until it is killed, and its entry.
 fn joined_by_a_child() -> (Child, Place) {
-    let child = Command::new("sleep").arg("600").spawn().unwrap();
+    // It must not hold the output of a test that fails open.
+    let child = Command::new("sleep")
+        .arg("600")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let place = Place::default();
     join(&place, Process(1), child.id()).unwrap();
     joined(&place, Process(1)).unwrap();
@@ -430,6 +436,8 @@ fn a_death_is_believed_where_files_have_run_out() {
         panic!("{:?}", watch.descriptors[1]);
     };
     if !tells_apart(inode_of(kept.descriptor()).unwrap()) {
+        child.kill().unwrap();
+        child.wait().unwrap();
         let why = "before Linux 6.9 descriptors of processes cannot be told apart";
         return untried("a death where files have run out", why);
     }
