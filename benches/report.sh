@@ -146,8 +146,8 @@ TEXT
 instructions() {
     section "Instructions a pair"
     echo "Of one post and one arrival of a matching pair through an \`Engine\`, about 25 of the driver included; so many entries of"
-    echo "the same sender with other tags stand in the queue that is searched. \`named\` and \`any-source\`: so many receives fill the"
-    echo "queue, and their messages come in reverse; under \`any-source\` a quarter of them names no sender."
+    echo "the same sender with other tags stand in the queue that is searched. \`named\` and \`any-source\`: so many receives"
+    echo "fill the queue, and their messages come in reverse; under \`any-source\` a quarter of them names no sender."
     echo
     counts=$(ci/instructions.sh $(words "$counted_structures"))
     echo "$counts"

@@ -1,9 +1,11 @@
 //! Filled and drained queues, without a clock, for an instruction counter.
 //!
-//! `drained STRUCTURE DEPTH named|any-source ROUNDS`: in each round DEPTH receives are posted, whose messages then come in
-//! reverse, from one sender; if `any-source`, every fourth receive names no sender. The difference between two runs that
-//! differ only in ROUNDS is the cost of the rounds. `ci/instructions.sh` makes a table of this and of `instructions`,
-//! which is a program of its own: what the compiler inlines depends on how often a program calls it.
+//! `drained STRUCTURE DEPTH named|any-source ROUNDS`: in each round DEPTH receives are posted, whose messages then
+//! come in reverse, from one sender; if `any-source`, every fourth receive names no sender. The difference between two
+//! runs that differ only in ROUNDS is the cost of the rounds. `ci/instructions.sh` makes a table of this and of
+//! `instructions`, which is a program of its own: what the compiler inlines depends on how often a program calls it.
+
+mod counted;
 
 use std::error::Error;
 use std::hint::black_box;
@@ -11,15 +13,13 @@ use std::process::ExitCode;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::{Kind, KindVisitor};
-use mq_core::{
-    Arrive, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues, Post, Rank, Source,
-    Tuning,
-};
+use mq_core::{Arrive, Engine, Footprint, MatchQueues, Post, Rank, Source};
+
+use self::counted::CONTEXT;
 
 const USAGE: &str = "usage: drained STRUCTURE DEPTH named|any-source ROUNDS";
 
-/// The communicator, its size, and the rank that sends everything.
-const CONTEXT: u32 = 0;
+/// The communicator's size, and the rank that sends everything.
 const RANKS: u32 = 256;
 const SENDER: u32 = 1;
 
@@ -34,17 +34,11 @@ struct Job {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match parse(&arguments) {
-        Ok((kind, job)) => {
-            kind.accept(job);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("{error}\n{USAGE}");
-            ExitCode::FAILURE
-        }
-    }
+    counted::run(USAGE, |arguments| {
+        let (kind, job) = parse(arguments)?;
+        kind.accept(job);
+        Ok(())
+    })
 }
 
 fn parse(arguments: &[String]) -> Result<(Kind, Job), Box<dyn Error>> {
@@ -73,12 +67,7 @@ impl KindVisitor<MpiPattern, u32, u32> for Job {
     where
         Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
     {
-        // Always the same hash, so that the same entries share a bucket in every run.
-        let mut tuning = Tuning::default();
-        tuning.hash_seed = Some(1);
-        let mut engine: Engine<Q> = Engine::with_options(EngineOptions::new().tuning(tuning));
-        let created = engine.create_context(CONTEXT, ContextOptions::new().size(RANKS));
-        assert!(created.is_ok(), "the first context");
+        let mut engine: Engine<Q> = counted::engine(RANKS);
         for _ in 0..self.rounds {
             for tag in 0..self.depth {
                 let source = match self.any_source && tag % ANY_OF == 0 {

@@ -6,21 +6,22 @@
 //! in PAIRS is the cost of the pairs. `instructions --structures` prints the names of the
 //! structures. `ci/instructions.sh` makes a table.
 
+mod counted;
+
 use std::error::Error;
 use std::hint::black_box;
 use std::process::ExitCode;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::{Kind, KindVisitor};
-use mq_core::{
-    Arrive, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues, Post, Tuning,
-};
+use mq_core::{Arrive, Engine, Footprint, MatchQueues, Post};
+
+use self::counted::CONTEXT;
 
 const USAGE: &str =
     "usage: instructions STRUCTURE DEPTH expected|unexpected PAIRS, or instructions --structures";
 
-/// The communicator, its size, and the rank that sends everything.
-const CONTEXT: u32 = 0;
+/// The communicator's size, and the rank that sends everything.
 const RANKS: u32 = 256;
 const SENDER: u32 = 1;
 
@@ -35,21 +36,15 @@ struct Job {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments == ["--structures"] {
-        Kind::ALL.iter().for_each(|kind| println!("{kind}"));
-        return ExitCode::SUCCESS;
-    }
-    match parse(&arguments) {
-        Ok((kind, job)) => {
-            kind.accept(job);
-            ExitCode::SUCCESS
+    counted::run(USAGE, |arguments| {
+        if arguments == ["--structures"] {
+            Kind::ALL.iter().for_each(|kind| println!("{kind}"));
+            return Ok(());
         }
-        Err(error) => {
-            eprintln!("{error}\n{USAGE}");
-            ExitCode::FAILURE
-        }
-    }
+        let (kind, job) = parse(arguments)?;
+        kind.accept(job);
+        Ok(())
+    })
 }
 
 fn parse(arguments: &[String]) -> Result<(Kind, Job), Box<dyn Error>> {
@@ -78,12 +73,7 @@ impl KindVisitor<MpiPattern, u32, u32> for Job {
     where
         Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
     {
-        // Always the same hash, so that the same entries share a bucket in every run.
-        let mut tuning = Tuning::default();
-        tuning.hash_seed = Some(1);
-        let mut engine: Engine<Q> = Engine::with_options(EngineOptions::new().tuning(tuning));
-        let created = engine.create_context(CONTEXT, ContextOptions::new().size(RANKS));
-        assert!(created.is_ok(), "the first context");
+        let mut engine: Engine<Q> = counted::engine(RANKS);
         for tag in TAG + 1..=TAG + self.depth {
             stand(&mut engine, self.expected, tag);
         }

@@ -7,15 +7,17 @@
 //! the last, and prints that function's address first, so that a trace can be cut there.
 //! `benches/tail.sh` makes the table.
 
+mod counted;
+
 use std::error::Error;
 use std::hint::black_box;
 use std::process::ExitCode;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::{Kind, KindVisitor};
-use mq_core::{
-    Arrive, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues, Post, Source, Tuning,
-};
+use mq_core::{Arrive, Engine, Footprint, MatchQueues, Post, Source};
+
+use self::counted::CONTEXT;
 
 const USAGE: &str =
     "usage: operations STRUCTURE posted|unexpected|any-source DEPTH forward|scattered";
@@ -42,18 +44,11 @@ struct Job {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match parse(&arguments) {
-        Ok((kind, job)) => {
-            println!("mark {:x}", mark as fn() as usize);
-            kind.accept(job);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("{error}\n{USAGE}");
-            ExitCode::FAILURE
-        }
-    }
+    counted::run(USAGE, |arguments| {
+        let (kind, job) = parse(arguments)?;
+        kind.accept(job);
+        Ok(())
+    })
 }
 
 fn parse(arguments: &[String]) -> Result<(Kind, Job), Box<dyn Error>> {
@@ -98,12 +93,8 @@ impl KindVisitor<MpiPattern, u64, u64> for Job {
     where
         Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64> + Footprint + 'static,
     {
-        // Always the same hash, so that the same entries share a bucket in every run.
-        let mut tuning = Tuning::default();
-        tuning.hash_seed = Some(1);
-        let mut engine: Engine<Q> = Engine::with_options(EngineOptions::new().tuning(tuning));
-        let created = engine.create_context(0, ContextOptions::new().size(self.depth));
-        assert!(created.is_ok(), "the first context");
+        println!("mark {:x}", mark as fn() as usize);
+        let mut engine: Engine<Q> = counted::engine(self.depth);
         let drained = |i: u32| match self.scattered {
             true => u64::from(i) * SCATTER % u64::from(self.depth),
             false => u64::from(i),
@@ -111,8 +102,8 @@ impl KindVisitor<MpiPattern, u64, u64> for Job {
         let drained: Vec<u32> = (0..self.depth)
             .map(|i| u32::try_from(drained(i)).unwrap_or(0))
             .collect();
-        let exact = |rank: u32| MpiPattern::new(0, rank, TAG);
-        let from = |rank: u32| MpiEnvelope::new(0, rank, TAG);
+        let exact = |rank: u32| MpiPattern::new(CONTEXT, rank, TAG);
+        let from = |rank: u32| MpiEnvelope::new(CONTEXT, rank, TAG);
         let all_found = match self.queue {
             Queue::Posted => {
                 (0..self.depth).for_each(|rank| assert!(!post(&mut engine, exact(rank), mark)));
@@ -127,11 +118,11 @@ impl KindVisitor<MpiPattern, u64, u64> for Job {
             Queue::AnySource => {
                 let mut round = |mark: fn()| {
                     for i in 0..self.depth {
-                        let message = MpiEnvelope::new(0, i % SENDERS, i.cast_signed());
+                        let message = MpiEnvelope::new(CONTEXT, i % SENDERS, i.cast_signed());
                         assert!(!arrive(&mut engine, message, mark));
                     }
                     drained.iter().all(|&i| {
-                        let receive = MpiPattern::new(0, Source::Any, i.cast_signed());
+                        let receive = MpiPattern::new(CONTEXT, Source::Any, i.cast_signed());
                         post(&mut engine, receive, mark)
                     })
                 };

@@ -27,11 +27,16 @@ impl Library {
         names.filter_map(known).next()
     }
 
-    /// What the contexts of a trace are: MPICH has two for a communicator, and they match apart.
+    /// Whether a communicator has two contexts, which match apart and are what a trace counts.
+    pub(crate) fn splits_communicators(library: Option<Self>) -> bool {
+        library == Some(Self::Mpich)
+    }
+
+    /// What a trace counts.
     pub(crate) fn context_noun(library: Option<Self>) -> &'static str {
-        match library {
-            Some(Self::Mpich) => "context",
-            Some(Self::OpenMpi) | None => "communicator",
+        match Self::splits_communicators(library) {
+            true => "context",
+            false => "communicator",
         }
     }
 }

@@ -5,7 +5,8 @@
 //! ```
 //! use mq_comm::{Error, Source, World};
 //!
-//! // Here the processes are threads. A program that `mq run`, `mpirun`, `srun` or `flux run` starts calls `World::run`.
+//! // Here the processes are threads. A program that `mq run`, `mpirun`, `srun` or `flux run` starts calls
+//! // `World::run`.
 //! let sums = World::threads(2, |world| {
 //!     if world.rank() == 0 {
 //!         world.send(&[1.5, 2.5], 1, 7)?;

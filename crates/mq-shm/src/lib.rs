@@ -20,10 +20,11 @@
 //! | [`liveness`] | which processes are alive |
 //! | [`wait`] | what a process does while nothing arrives |
 //!
-//! Inside: `place` (a process's entry), `cell`, `chain` (the queue), `pool` (a process's own cells), `copy` (ways of
-//! copying), `sleeper` (sleeping and waking), `cores` (who shares a core), `estate` (what the dead leave), `found` and
-//! `ids` (addresses and names, checked), `origin` (a process, and not its children), `sync` (every atomic), `steps` (where tests kill), `models` (for loom), `words`
-//! (for tests). `endpoint/send.rs`, `short.rs` and `receive.rs` are the way of a message.
+//! Inside: `place` (a process's entry), `cell`, `chain` (the queue), `pool` (a process's own cells), `copy`
+//! (ways of copying), `sleeper` (sleeping and waking), `cores` (who shares a core), `estate` (what the dead
+//! leave), `found` and `ids` (addresses and names, checked), `origin` (a process, and not its children),
+//! `sync` (every atomic), `steps` (where tests kill), `models` (for loom), `words` (for tests).
+//! `endpoint/send.rs`, `short.rs` and `receive.rs` are the way of a message.
 //!
 //! The crate relies on Linux features: memory files, futexes, process descriptors. On other systems it
 //! is empty.

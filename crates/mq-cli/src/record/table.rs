@@ -34,9 +34,9 @@ pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
     }
     text.push('\n');
     if !rows.is_empty() {
-        let contexts = match collected.iter().find_map(library) {
-            Some(Library::Mpich) => "contexts",
-            _ => "communi-\ncators",
+        let contexts = match Library::splits_communicators(collected.iter().find_map(library)) {
+            true => "contexts",
+            false => "communi-\ncators",
         };
         text += &report::table(&header(contexts), &rows, Cells::Numbers);
     }

@@ -68,7 +68,8 @@ impl Reopened {
     }
 }
 
-/// A new, non-blocking descriptor of a terminal or pipe; none for anything else, or for what this user may write but not open.
+/// A new, non-blocking descriptor of a terminal or pipe; none for anything else, or for what this user may write but
+/// not open.
 fn opened_again(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
     let is_pipe =
         || fstat(fd).is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Fifo);

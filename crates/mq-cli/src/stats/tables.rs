@@ -52,13 +52,11 @@ type Count = (&'static str, u64, String);
 
 fn counts(summary: &Summary) -> Vec<Count> {
     let comms = summary.traffic.communicators.len();
-    let comms = match summary.library {
-        Some(Library::Mpich) => format!(
-            "in {}, of which MPICH has two for a communicator",
-            counted(comms, "context")
-        ),
-        _ => format!("in {}", counted(comms, "communicator")),
-    };
+    let noun = Library::context_noun(summary.library);
+    let mut comms = format!("in {}", counted(comms, noun));
+    if Library::splits_communicators(summary.library) {
+        comms += ", of which MPICH has two for a communicator";
+    }
     let (posted, unexpected) = (summary.max_posted as u64, summary.max_unexpected as u64);
     let mut counts = vec![("operations", summary.operations as u64, comms)];
     let by_kind = traffic_counts(&summary.traffic).into_iter();
@@ -182,9 +180,9 @@ fn communicators(summary: &Summary) -> String {
         "unexpected",
         "wildcards",
     ];
-    let title = match summary.library {
-        Some(Library::Mpich) => "Contexts",
-        _ => "Communicators",
+    let title = match Library::splits_communicators(summary.library) {
+        true => "Contexts",
+        false => "Communicators",
     };
     let mut text = format!("{title}\n{}", table(&header, &rows, Cells::Numbers));
     if communicators.len() > rows.len() {

@@ -65,7 +65,7 @@ impl<T: Transport> Communicator<T> {
             Err(error) => {
                 let notice = Notice::of(&error, 0, self.member(0));
                 for rank in 1..self.size() {
-                    // A rank that is gone needs no notice, and one that cannot be told holds nobody else up.
+                    // A rank that is gone needs no notice, and one that cannot be told yet holds nobody else up.
                     self.tell(EXCHANGE, notice.bytes(), rank);
                 }
                 return Err(error);

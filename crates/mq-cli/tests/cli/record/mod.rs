@@ -86,6 +86,26 @@ fn a_script_that_names_no_interpreter_runs_in_a_shell() {
     assert_eq!(place.collected(), ["t.mqt.gz"]);
 }
 
+/// A shell would take it for a script, and may find commands in it.
+#[test]
+fn a_program_for_another_machine_is_no_script() {
+    let place = Workplace::new();
+    let foreign = text(&place.path("foreign"));
+    let made = Command::new("sh")
+        .args([
+            "-c",
+            "printf '\\177ELF\\0\\ntouch \"$0.run\"\\n' > \"$0\" && chmod 755 \"$0\"",
+        ])
+        .arg(&foreign)
+        .status();
+    assert!(made.expect("sh starts").success());
+    let run = place.record(&[], &[&foreign]);
+    assert_eq!(run.code, 126);
+    let said = format!("mq: {foreign}: cannot be executed: ");
+    assert!(run.stderr.starts_with(&said), "{}", run.stderr);
+    assert!(place.has_no_output() && !place.path("foreign.run").exists());
+}
+
 #[test]
 fn the_name_of_the_output_does_not_reach_the_terminal_as_it_is() {
     let place = Workplace::new();
