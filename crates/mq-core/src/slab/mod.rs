@@ -271,8 +271,7 @@ impl<K: Copy, T> Slab<K, T> {
     #[inline]
     pub fn slot_of(&self, handle: Handle) -> Option<u32> {
         let slot = handle.slot();
-        let entry = self.get(slot)?;
-        (entry.sequence == handle.sequence() && entry.payload.is_some()).then_some(slot)
+        self.holds(slot, handle.sequence()).then_some(slot)
     }
 
     /// The slot of the earliest entry whose key is `wanted`, in whatever list it is.
@@ -299,15 +298,23 @@ impl<K: Copy, T> Slab<K, T> {
         (found != NIL).then_some(found)
     }
 
+    /// Sequence number and slot of all entries, in no particular order.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.used().map(|(slot, entry)| (entry.sequence, slot))
+    }
+
+    /// Whether an entry is in a slot, and is the one with this sequence number.
+    pub(crate) fn holds(&self, slot: u32, sequence: u64) -> bool {
+        let entry = self.get(slot);
+        entry.is_some_and(|entry| entry.sequence == sequence && entry.payload.is_some())
+    }
+
     /// All slots in use, earliest entry first.
     ///
     /// # Cost
     /// Visits every slot, sorts, allocates: for purging, dumping and reorganising.
     pub fn slots_in_order(&self) -> Vec<u32> {
-        let mut slots: Vec<(u64, u32)> = self
-            .used()
-            .map(|(slot, entry)| (entry.sequence, slot))
-            .collect();
+        let mut slots: Vec<(u64, u32)> = self.numbered().collect();
         slots.sort_unstable();
         slots.into_iter().map(|(_, slot)| slot).collect()
     }

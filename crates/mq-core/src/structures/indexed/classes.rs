@@ -1,6 +1,7 @@
 //! The classes of wildcard receives in use: those that care about the same bits.
 
 use super::CLASSES;
+use super::filling::part_of;
 use super::hash::{Key, Seed};
 use super::view::{KEEPING, LONG, View};
 use crate::envelope::{Envelope, MatchBits};
@@ -150,26 +151,30 @@ impl<B: MatchBits> Classes<B> {
         }
     }
 
-    /// Indexes messages for a class that searches them, if it has searched often enough and they
-    /// `may_be`; returns whether they are indexed.
+    /// Indexes messages for a class that searches them, or some of them, if it has searched often enough and they
+    /// `may_be`; returns whether it has a view. Up to `least` are indexed in one go.
     pub(super) fn ensure_view<E: Envelope<Bits = B>, M>(
         &mut self,
         care: B,
         unexpected: &Slab<E, M>,
         seed: Seed,
+        least: u32,
         may_be: bool,
     ) -> bool {
         let Some(class) = self.class(care) else {
             return false;
         };
-        if class.view.is_some() {
+        let part = part_of(unexpected.slots(), least);
+        if let Some(view) = &mut class.view {
+            view.fill(unexpected, seed, part);
             return true;
         }
         if !class.is_worth_a_view(unexpected.slots(), unexpected.stored()) || !may_be {
             return false;
         }
         let mut view = self.spare.take().unwrap_or_default();
-        view.take_up(care, seed, unexpected);
+        view.take_up(care, unexpected);
+        view.fill(unexpected, seed, part);
         self.views += 1;
         self.class(care).is_some_and(|class| {
             class.view = Some(view);

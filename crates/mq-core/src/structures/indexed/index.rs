@@ -60,6 +60,8 @@ pub(super) struct Index<B> {
     newer: Newer,
     /// Where the last search of a step for an exact key has ended, if it found nothing.
     ended_at: Probe,
+    /// Entries that short queues may have.
+    most: u32,
     /// Removals that have left few entries.
     removals_with_few: u32,
     /// See [`low`](Self::low).
@@ -87,6 +89,7 @@ impl<B: MatchBits> Index<B> {
             unindexed: Fifo::EMPTY,
             newer: Newer::NONE,
             ended_at: Probe::NOWHERE,
+            most: 0,
             removals_with_few: 0,
             low: SHORT + 1,
             special: 0,

@@ -32,12 +32,13 @@
 //! queue are used up, at most 2,048 entries move. A cancelled receive is found by its slot or, if entries
 //! have moved since it came, by a search in its window or a look at up to 4,096 slots of a deep queue.
 //! Only the first searches with wildcards while many messages wait take time proportional to the queue:
-//! some look at all messages, and the next one links or indexes them for its class. After that, messages
-//! are linked when a search of the class needs them; in the deep form they are indexed as they come,
-//! also in later fillings, as long as that saves more than it costs: queues of at most 4,096 slots that
-//! are rarely searched continue to be scanned. Seven masks have classes at a time. Receives with further
-//! masks, which MPI does not have, are in a list that every message is compared with, and look at all
-//! messages. A class that has not searched for long gives up its index, in one step.
+//! some look at all messages, and the next link or index them for their class: all in the tabled form,
+//! a sixteenth each, at least 4,096, in the deep one. After that, messages are linked when a search of
+//! the class needs them; in the deep form they are indexed as they come, also in later fillings, as
+//! long as that saves more than it costs: queues of at most 4,096 slots that are rarely searched
+//! continue to be scanned. Seven masks have classes at a time. Receives with further masks, which MPI
+//! does not have, are in a list that every message is compared with, and look at all messages. A class
+//! that has not searched for long gives up its index, in one step.
 //!
 //! Memory: the entries as in `list`, with up to three free slots per entry in a short queue that
 //! never empties (one from 256 slots on). While tabled: 8 to 16 bytes per entry, at least 1 KiB, as
@@ -55,12 +56,13 @@
 // | --- | --- |
 // | short | `scans`, and `slab/window` |
 // | tabled | `tabled` (the steps), `tables` (of messages, of receives, of wildcards, views), `answer` |
-// | deep | `steps`, `index`, `chains` and `heads` (the table), `marked`, `classes`, `nodes`, `view` and `paged` |
+// | deep | `steps`, `index`, `chains` and `heads` (the table), `marked`, `classes`, `nodes`, `view`, `filling` and `paged` |
 // | any | `forms` (from one to another), `operations` (the trait), `hash`; `index` also owns the tables of the tabled form |
 
 mod answer;
 mod chains;
 mod classes;
+mod filling;
 mod forms;
 mod hash;
 mod heads;

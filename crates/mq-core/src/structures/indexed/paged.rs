@@ -59,6 +59,12 @@ impl<T: Copy> Paged<T> {
         }
     }
 
+    /// Whether there is memory for an element.
+    pub(super) fn has_page_of(&self, i: u32) -> bool {
+        let (page, _) = split(i);
+        matches!(self.pages.get(page), Some(Some(_)))
+    }
+
     /// Takes an element into use.
     #[inline(always)]
     pub(super) fn put(&mut self, i: u32, element: T) {

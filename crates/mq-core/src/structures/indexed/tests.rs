@@ -8,6 +8,17 @@ use crate::{
 mod tabled;
 mod wildcards;
 
+/// Numbers below a bound, the same each time for a seed.
+pub(super) fn random(seed: u64) -> impl FnMut(u32) -> u32 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |bound| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        u32::try_from(state >> 33).expect("31 bits") % bound
+    }
+}
+
 type Queues = Indexed<MpiPattern, u32, u32>;
 
 fn unexpected(depth: u32) -> Queues {

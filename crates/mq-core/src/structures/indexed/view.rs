@@ -1,6 +1,7 @@
 //! A view: the unexpected messages as one class of wildcard receives sees them.
 
 use super::chains::{Chains, Nodes};
+use super::filling::Filling;
 use super::hash::{Key, Seed};
 use super::nodes::key_of_message;
 use super::paged::Paged;
@@ -27,6 +28,9 @@ struct Hashed<B> {
 /// Keeping one message in a view, from arrival to removal, takes as long as a look at this many slots.
 pub(super) const KEEPING: u32 = 40;
 
+/// Linking a message for which there is no memory yet takes as long as linking this many others.
+const PAGE_COST: usize = 256;
+
 /// A look at more slots than this, most of them far, takes so long that a class that searches at all is
 /// better served by a view, whatever that costs arrivals.
 pub(super) const LONG: u32 = crate::slab::NEAR as u32;
@@ -50,6 +54,8 @@ pub(super) struct View<B> {
     care: B,
     chains: Chains,
     links: Paged<Link>,
+    /// What is not linked yet, if messages were there before the view.
+    filling: Option<Box<Filling>>,
     /// The most messages that there were since the view was begun.
     most: u32,
     /// Looks at a slot that it has saved, less what it has cost, up to its [`patience`].
@@ -64,6 +70,7 @@ impl<B: MatchBits> Default for View<B> {
             care: B::ZERO,
             chains: Chains::default(),
             links: Paged::new(),
+            filling: None,
             most: 0,
             credit: 0,
             times_asked: 0,
@@ -130,22 +137,59 @@ impl<B: MatchBits> View<B> {
         self.chains.prepare(messages);
     }
 
-    /// [Begins](Self::begin) with all messages there are.
-    pub(super) fn take_up<E: Envelope<Bits = B>, M>(
-        &mut self,
-        care: B,
-        seed: Seed,
-        unexpected: &Slab<E, M>,
-    ) {
+    /// [Begins](Self::begin) with all messages there are, which searches are to [fill](Self::fill) in.
+    pub(super) fn take_up<E, M>(&mut self, care: B, unexpected: &Slab<E, M>)
+    where
+        E: Envelope<Bits = B>,
+    {
         self.begin(care, unexpected.len());
-        for slot in unexpected.slots_in_order() {
+        self.filling = Some(Box::default());
+    }
+
+    /// Links some messages, `part` of them at most, if not all are linked.
+    #[inline]
+    pub(super) fn fill<E: Envelope<Bits = B>, M>(
+        &mut self,
+        unexpected: &Slab<E, M>,
+        seed: Seed,
+        part: usize,
+    ) {
+        if let Some(filling) = self.filling.take() {
+            self.fill_some(filling, unexpected, seed, part);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fill_some<E: Envelope<Bits = B>, M>(
+        &mut self,
+        mut filling: Box<Filling>,
+        unexpected: &Slab<E, M>,
+        seed: Seed,
+        part: usize,
+    ) {
+        let are_all = filling.go_on(unexpected, part, |slot| {
+            let cost = if self.links.has_page_of(slot) {
+                1
+            } else {
+                PAGE_COST
+            };
             let key = key_of_message(unexpected.key(slot), B::ALL);
             self.link(unexpected, slot, key, seed);
-        }
+            cost
+        });
+        self.filling = (!are_all).then_some(filling);
+    }
+
+    /// Whether a search that finds nothing has to look at the messages that are not linked.
+    #[inline(always)]
+    pub(super) const fn is_filling(&self) -> bool {
+        self.filling.is_some()
     }
 
     /// All messages have left, and the view is kept for its memory.
     pub(super) fn rest(&mut self) {
+        self.filling = None;
         self.links.rest();
     }
 
@@ -205,7 +249,7 @@ impl<B: MatchBits> View<B> {
         Some(probe.node)
     }
 
-    /// Links the newest message, whose key may not be in its slot yet.
+    /// Links the newest message, whose key may not be in its slot yet; or leaves it to [`fill`](Self::fill).
     pub(super) fn link<E: Envelope<Bits = B>, M>(
         &mut self,
         unexpected: &Slab<E, M>,
@@ -220,6 +264,9 @@ impl<B: MatchBits> View<B> {
             self.most = unexpected.len();
         }
         self.credit = self.credit.saturating_sub(KEEPING);
+        if self.is_filling() {
+            return;
+        }
         let key = Key {
             bits: key.bits & self.care,
             care: self.care,
@@ -246,6 +293,11 @@ impl<B: MatchBits> View<B> {
 
     /// Unlinks a message that is leaving.
     pub(super) fn unlink<E: Envelope<Bits = B>, M>(&mut self, unexpected: &Slab<E, M>, slot: u32) {
+        if let Some(filling) = &self.filling
+            && !filling.has_linked(unexpected, slot)
+        {
+            return;
+        }
         let link = *self.links.get(slot);
         let bucket = self.chains.bucket(link.hash);
         if link.next == NIL && self.chains.first(bucket) == slot {
@@ -284,6 +336,7 @@ impl<B: MatchBits> View<B> {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.chains.bytes() + self.links.bytes()
+        let filling = self.filling.as_ref().map_or(0, |filling| filling.bytes());
+        self.chains.bytes() + self.links.bytes() + filling
     }
 }

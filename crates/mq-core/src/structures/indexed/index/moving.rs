@@ -73,6 +73,7 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        self.most = most;
         let entries = slabs.posted.len() + slabs.unexpected.len();
         let wildcards = likely_wildcards(&receives, &slabs.posted);
         self.chains.prepare(entries - wildcards);

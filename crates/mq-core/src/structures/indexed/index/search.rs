@@ -61,20 +61,24 @@ impl<B: MatchBits> Index<B> {
             return NIL;
         }
         let (seed, care) = (self.seed, key.care);
-        let Some(view) = self.view(&slabs.unexpected, care) else {
-            let found = self.find_without_view(slabs, key, meter);
-            let Some(slot) = found else { return NIL };
-            self.unlink_unexpected(slabs, slot);
-            return slot;
+        let (found, is_all) = match self.view(&slabs.unexpected, care) {
+            Some(view) => (view.take(key, seed, &slabs.unexpected), !view.is_filling()),
+            None => (None, false),
         };
-        if let Some(slot) = view.take(key, seed, &slabs.unexpected) {
+        if let Some(slot) = found {
             meter.visited(Queue::Unexpected, 1);
             let messages = &slabs.unexpected;
             self.classes.unlink_from_others(care, messages, slot);
             self.unlink_from_table(slabs, slot);
             return slot;
         }
-        self.unlink_from_newer(slabs, key, meter)
+        if is_all {
+            return self.unlink_from_newer(slabs, key, meter);
+        }
+        let found = self.find_by_looking_at_all(slabs, key, meter);
+        let Some(slot) = found else { return NIL };
+        self.unlink_unexpected(slabs, slot);
+        slot
     }
 
     /// No message that is indexed has the key.
@@ -105,7 +109,7 @@ impl<B: MatchBits> Index<B> {
         let views = self.classes.views();
         if self
             .classes
-            .ensure_view(care, unexpected, self.seed, may_be_made)
+            .ensure_view(care, unexpected, self.seed, self.most, may_be_made)
         {
             if self.classes.views() != views {
                 self.count_special();
@@ -115,8 +119,8 @@ impl<B: MatchBits> Index<B> {
         None
     }
 
-    /// The earliest message that a receive with this key matches, by a look at all.
-    fn find_without_view<P, R, M>(
+    /// The earliest message that a receive with this key matches.
+    fn find_by_looking_at_all<P, R, M>(
         &self,
         slabs: &Slabs<P, R, M>,
         key: Key<B>,
@@ -305,15 +309,17 @@ impl<B: MatchBits> Index<B> {
             return None;
         }
         let seed = self.seed;
-        let Some(view) = self.view(&slabs.unexpected, key.care) else {
-            return self.find_without_view(slabs, key, meter);
+        let (found, is_all) = match self.view(&slabs.unexpected, key.care) {
+            Some(view) => (view.find(key, seed, &slabs.unexpected), !view.is_filling()),
+            None => (None, false),
         };
-        match view.find(key, seed, &slabs.unexpected) {
+        match found {
             Some(slot) => {
                 meter.visited(Queue::Unexpected, 1);
                 Some(slot)
             }
-            None => self.find_newer_message(slabs, key, meter),
+            None if is_all => self.find_newer_message(slabs, key, meter),
+            None => self.find_by_looking_at_all(slabs, key, meter),
         }
     }
 }

@@ -114,17 +114,6 @@ impl Both {
     }
 }
 
-/// Numbers below a bound, the same each time for a seed.
-fn random(seed: u64) -> impl FnMut(u32) -> u32 {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    move |bound| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        u32::try_from(state >> 33).expect("31 bits") % bound
-    }
-}
-
 fn any_pattern(random: &mut impl FnMut(u32) -> u32, keys: u32, wild: u32) -> MpiPattern {
     let (source, tag) = (random(keys), random(keys).cast_signed());
     if random(100) >= wild {

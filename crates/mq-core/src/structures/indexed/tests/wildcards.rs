@@ -27,6 +27,18 @@ fn deep_searches_visit_one_entry_in_every_wildcard_class() {
             let looked_at = if is_exact { 1 } else { all };
             assert_eq!(visits.unexpected, looked_at, "{source} {tag:?}");
         }
+        // Each of the next indexes some, and looks at all if it finds nothing there.
+        let mut searches = 0;
+        loop {
+            let mut visits = Visits::default();
+            assert!(queues.probe_metered(&pattern, &mut visits).is_some());
+            if visits.unexpected == 1 {
+                break;
+            }
+            assert_eq!(visits.unexpected, all, "{source} {tag:?}");
+            searches += 1;
+            assert!(searches < 100, "{source} {tag:?}");
+        }
         let mut visits = Visits::default();
         let found = queues.extract_metered(&pattern, &mut visits);
         assert!(found.is_some());
