@@ -3,6 +3,7 @@
 mod interface;
 mod report;
 mod settings;
+mod signals;
 mod tally;
 mod trace_file;
 
@@ -155,7 +156,7 @@ impl Session {
     fn leave_reason(&self, path: &Path, reason: &str) {
         // After a fork the trace is the parent's, and goes on.
         if !self.is_forked() {
-            let _ = std::fs::write(path.with_extension(ENDED), reason);
+            let _ = signals::without(|| std::fs::write(path.with_extension(ENDED), reason));
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mq_core::structures::Choice;
 
+use super::signals;
 use super::tally::{Tally, mq_queue_statistics};
 use super::trace_file::Recorded;
 
@@ -15,7 +16,7 @@ pub(super) fn say(rank: u32, text: &str) {
 
 /// Writes text in one piece. If stderr is gone there is nowhere to report that.
 pub(super) fn write(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    let _ = signals::without(|| std::io::stderr().lock().write_all(text.as_bytes()));
 }
 
 /// What recording a trace took.

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use mq_trace::{Header, Recorder};
 
+use super::signals;
+
 /// The longest that recorded operations wait to be written while others follow.
 const FLUSH_AFTER: Duration = Duration::from_millis(100);
 /// One in this many operations is timed.
@@ -49,7 +51,7 @@ impl Write for LineFile {
             let mut whole = &self.rest[..=end];
             while !whole.is_empty() {
                 let (piece, others) = whole.split_at(piece_of(whole, self.written));
-                if let Err(error) = self.file.write_all(piece) {
+                if let Err(error) = signals::without(|| self.file.write_all(piece)) {
                     // What was written of it, if the disc is full, would end the trace within a line.
                     let _ = self.file.set_len(self.written);
                     return Err(error);
@@ -243,7 +245,7 @@ mod tests {
 
     /// The test of this name once more, in a process whose files may have so many blocks, of 512 bytes or of 1,024.
     fn with_files_of(blocks: u32, test: &str, folder: &Path) {
-        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" --exact \"$1\"");
+        let limited = format!("ulimit -f {blocks}; exec \"$0\" --exact \"$1\"");
         let wrote = std::process::Command::new("sh")
             .args(["-c", &limited])
             .arg(std::env::current_exe().unwrap())
