@@ -40,6 +40,16 @@ impl Orphans {
         Self { others, mark }
     }
 
+    /// Whether there are any besides the ranks.
+    pub(super) fn are_left(&self, ranks: &HashSet<Pid>) -> bool {
+        let mut children = children().into_iter();
+        children.any(|pid| {
+            let is_left = !self.others.contains(&pid) && !ranks.contains(&pid) && !has_ended(pid);
+            let is_ours = |set: &Vec<u8>| matches!(look(pid, set), Look::Marked(_));
+            is_left && self.mark.as_ref().is_none_or(is_ours)
+        })
+    }
+
     /// Reaps those that have ended, so that they do not stay zombies for the whole run. If the kernel
     /// lists no children they do stay: scanning all processes at every end would cost too much.
     pub(super) fn bury(&self, ranks: &HashSet<Pid>) {

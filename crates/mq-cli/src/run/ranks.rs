@@ -97,8 +97,7 @@ impl Ranks {
 
     /// The ranks that have ended since the last check, in rank order.
     pub(super) fn look(&mut self) -> Vec<(usize, End)> {
-        let ranks: HashSet<Pid> = self.members.iter().map(Member::pid).collect();
-        self.orphans.bury(&ranks);
+        self.orphans.bury(&self.pids());
         let mut ends = Vec::new();
         for (rank, member) in self.members.iter_mut().enumerate() {
             if !member.ended
@@ -109,6 +108,15 @@ impl Ranks {
             }
         }
         ends
+    }
+
+    /// Whether something that ranks have started is there after them.
+    pub(super) fn have_left_others(&self) -> bool {
+        self.orphans.are_left(&self.pids())
+    }
+
+    fn pids(&self) -> HashSet<Pid> {
+        self.members.iter().map(Member::pid).collect()
     }
 
     /// Sends a signal to every rank and to what it has started in its process group.

@@ -25,6 +25,10 @@ use crate::cli::RunOptions;
 /// How often a launcher in the background checks whether it may read the terminal.
 const FOREGROUND_CHECK: Duration = Duration::from_secs(1);
 
+/// How long what ranks have started may go on after the last of them: a `tee` of a rank ends by itself when it has
+/// written the last lines.
+const LAST_LINES: Duration = Duration::from_millis(500);
+
 /// How many times in a row the same signal is passed on before the next one kills the ranks.
 const PATIENCE: u32 = 2;
 
@@ -101,6 +105,7 @@ impl Watch<'_> {
             }
             self.heed_time();
         }
+        self.wait_for_last_lines();
         // Processes that the ranks left behind would hold the pipes open.
         self.ranks.clear();
         if let Some(sentence) = self.verdict.last_word(self.options.processes) {
@@ -113,6 +118,20 @@ impl Watch<'_> {
         let code = self.verdict.code(otherwise);
         let is_interrupted = self.verdict.interrupted() == Some(SIGINT);
         (code, is_interrupted && code == End::Killed(SIGINT).code())
+    }
+
+    fn wait_for_last_lines(&mut self) {
+        self.terminal = None;
+        let enough = Instant::now() + LAST_LINES;
+        while self.ranks.have_left_others() && Instant::now() < enough {
+            self.output.flush();
+            // The end of one of them is a signal.
+            let ready = self.wait(Some(enough));
+            self.read(&ready.sources);
+            if ready.signals {
+                self.heed_signals();
+            }
+        }
     }
 
     /// Waits until something is ready or the deadline passes. It must not write anything: a caller that

@@ -61,6 +61,18 @@ fn a_last_line_without_end_is_printed_with_one() {
     assert_eq!(run.sorted(), expected);
 }
 
+/// As those of a `tee` that a rank does not wait for.
+#[test]
+fn the_last_lines_of_what_a_rank_leaves_are_printed() {
+    for (options, code) in [(&["-n", "2"][..], 0), (&["-n", "2", "--keep-going"], 3)] {
+        let script = format!("(sleep 0.1; echo last) & echo first; exit {code}");
+        let run = shell(options, &script).finish();
+        assert_eq!(run.code(), code);
+        let expected = ["[0] first", "[0] last", "[1] first", "[1] last"];
+        assert_eq!(run.sorted(), expected);
+    }
+}
+
 #[test]
 fn a_single_process_is_passed_on_byte_by_byte() {
     // A prompt appears although its line has no end: the process continues only when it was seen.
