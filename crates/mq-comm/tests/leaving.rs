@@ -3,8 +3,12 @@
 
 mod common;
 
+use std::cell::RefCell;
+use std::panic::AssertUnwindSafe;
+use std::sync::Mutex;
+
 use common::{is_gone, watchdog};
-use mq_comm::{Error, Gone, Options, Source, World};
+use mq_comm::{Communicator, Error, Gone, Options, Seat, Source, World};
 
 #[test]
 fn what_was_sent_before_leaving_arrives_and_then_nothing() {
@@ -311,7 +315,7 @@ fn a_world_that_its_program_has_kept_a_part_of_is_left_with_that() {
 fn the_others_see_a_rank_panic_and_the_first_panic_is_resumed() {
     let _dog = watchdog("panics");
     let options = Options::default();
-    let died = std::sync::Mutex::new(0);
+    let died = Mutex::new(0);
     let run = std::panic::catch_unwind(|| {
         World::run_threads(4, &options, |world| -> Result<(), Error> {
             match world.rank() {
@@ -330,6 +334,51 @@ fn the_others_see_a_rank_panic_and_the_first_panic_is_resumed() {
     let panic = run.unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"the second"));
     assert_eq!(died.into_inner().unwrap(), 4);
+}
+
+/// What a program keeps may be dropped when the panic is over.
+#[test]
+fn one_that_panics_has_died_though_a_part_of_its_world_outlives_the_panic() {
+    thread_local!(static KEPT: RefCell<Option<Communicator>> = const { RefCell::new(None) });
+    let _dog = watchdog("a kept communicator");
+    let died = Mutex::new(false);
+    let run = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        World::threads(2, |world| {
+            if world.rank() == 0 {
+                KEPT.set(Some(world.communicator().clone()));
+                panic!("by intention");
+            }
+            let heard = world.recv(&mut [0_u8], Source::Any, 0);
+            *died.lock().unwrap() = is_gone(&heard, 0, "died");
+            Ok(())
+        })
+    }));
+    assert!(run.is_err());
+    assert!(died.into_inner().unwrap());
+}
+
+/// As in a destructor.
+#[test]
+fn a_world_that_begins_in_a_panic_is_left_as_any_other() {
+    struct Talks(Option<Seat>);
+    impl Drop for Talks {
+        fn drop(&mut self) {
+            assert!(std::thread::panicking());
+            let world = self.0.take().unwrap().take().unwrap();
+            drop(world.isend(vec![7_u8; 1 << 20], 0, 0).unwrap());
+        }
+    }
+    let _dog = watchdog("a world in a panic");
+    let mut seats = World::seats(2, &Options::default()).unwrap();
+    let (second, first) = (seats.pop().unwrap(), seats.pop().unwrap());
+    let panics = std::thread::spawn(|| {
+        let _talks = Talks(Some(second));
+        panic!("by intention");
+    });
+    let world = first.take().unwrap();
+    assert_eq!(world.recv_vec::<u8>(1, 0).unwrap().0.len(), 1 << 20);
+    assert!(is_gone(&world.recv(&mut [0_u8], 1, 0), 1, "left"));
+    assert!(panics.join().is_err());
 }
 
 #[test]

@@ -23,10 +23,15 @@ use crate::liveness;
 use crate::place::Place;
 use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};
-use crate::sync::{Ordering, fence};
+use crate::sync::{AtomicU64, Ordering, fence};
 
 /// Processes that a word of a table of holders has a bit for.
 pub(crate) const HOLDERS: u32 = if cfg!(mq_loom) { 1 } else { 64 };
+
+/// A word of a table of holders. A type of its own, so that nobody outside this crate can change one.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub(crate) struct Holders(AtomicU64);
 
 /// The word of a table, and the bit in it, for a process.
 const fn bit_of(other: Process) -> (u32, u64) {
@@ -37,13 +42,16 @@ const fn bit_of(other: Process) -> (u32, u64) {
 pub(crate) fn note<M: Memory>(memory: &M, owner: Process, other: Process) {
     let (word, bit) = bit_of(other);
     // Relaxed: others read it when they know that the owner has ended (JOIN).
-    memory.holders(owner, word).fetch_or(bit, Ordering::Relaxed);
+    memory
+        .holders(owner, word)
+        .0
+        .fetch_or(bit, Ordering::Relaxed);
 }
 
 /// Whether `other` may have something of `owner`'s.
 pub(crate) fn is_noted<M: Memory>(memory: &M, owner: Process, other: Process) -> bool {
     let (word, bit) = bit_of(other);
-    memory.holders(owner, word).load(Ordering::Relaxed) & bit != 0
+    memory.holders(owner, word).0.load(Ordering::Relaxed) & bit != 0
 }
 
 /// `other` has received everything from a process that has ended.
@@ -52,6 +60,7 @@ pub(crate) fn strike_out<M: Memory>(memory: &M, owner: Process, other: Process) 
     // ESTATE (release): the reads come before another gives the memory back.
     memory
         .holders(owner, word)
+        .0
         .fetch_and(!bit, Ordering::Release);
 }
 
@@ -136,7 +145,7 @@ fn holders<M: Memory>(memory: &M, owner: Process) -> impl Iterator<Item = Proces
     let processes = memory.geometry().processes();
     let noted = (0..processes.div_ceil(HOLDERS)).flat_map(move |word| {
         // ESTATE (acquire).
-        let mut bits = memory.holders(owner, word).load(Ordering::Acquire);
+        let mut bits = memory.holders(owner, word).0.load(Ordering::Acquire);
         core::iter::from_fn(move || {
             if bits == 0 {
                 return None;

@@ -42,7 +42,8 @@ impl<T: Transport> Core<T> {
     /// fetched. When it dies, in a panic or of an error, it only makes sure that nobody fetches memory that
     /// no longer exists.
     fn leave(&mut self) -> Result<(), Error> {
-        if self.state.has_failed || std::thread::panicking() {
+        let panics = std::thread::panicking() && !self.state.is_of_panic;
+        if self.state.has_failed || panics {
             // From now on, nothing more is announced.
             self.state.has_failed = true;
             let mut withdrawn = Ok(());

@@ -153,6 +153,8 @@ pub(crate) struct State {
     leaving: bool,
     /// The program has ended with an error, and the process dies.
     pub(crate) has_failed: bool,
+    /// The world was entered while the thread panicked: then another panic is not what ends it.
+    is_of_panic: bool,
     /// There may be something in an outbox or a ring: see [`State::is_busy`].
     pub(crate) attention: bool,
     /// Reasons why a blocking receive cannot go straight to the transport: processes that have ended, revoked
@@ -201,6 +203,7 @@ impl<T: Transport> Core<T> {
             bypass: options.bypass,
             leaving: false,
             has_failed: false,
+            is_of_panic: std::thread::panicking(),
             attention: false,
             obstacles: usize::from(!options.bypass),
             ended: 0,

@@ -102,7 +102,10 @@ impl<T: Transport> World<T> {
         self,
         program: impl FnOnce(&Self) -> Result<R, E>,
     ) -> Result<R, E> {
+        // A part of the world that the program has kept may be dropped when the panic is over.
+        let unless_it_returns = Failing(&self);
         let result = program(&self);
+        core::mem::forget(unless_it_returns);
         if result.is_err() {
             self.fail();
             return result;
@@ -119,6 +122,15 @@ impl<T: Transport> World<T> {
     #[must_use]
     pub fn communicator(&self) -> &Communicator<T> {
         &self.all
+    }
+}
+
+/// Marks a world as [failed](World::fail) when dropped.
+struct Failing<'a, T: Transport>(&'a World<T>);
+
+impl<T: Transport> Drop for Failing<'_, T> {
+    fn drop(&mut self) {
+        self.0.fail();
     }
 }
 

@@ -7,7 +7,6 @@ use crate::endpoint::peer::NO_MESSAGE;
 use crate::endpoint::{Ending, Endpoint};
 use crate::error::ShmError;
 use crate::estate;
-use crate::fastbox::SLOTS;
 use crate::ids::Process;
 use crate::liveness::Gone;
 use crate::segment::{Memory, Part};
@@ -75,14 +74,7 @@ impl<M: Memory> Endpoint<M> {
             if concerns {
                 self.peers[number].gone = Some(how);
                 self.close_outlet(process);
-                let takes = self.takes;
-                self.ending.push(Ending {
-                    process,
-                    how,
-                    takes,
-                    in_box: SLOTS,
-                    buried: false,
-                });
+                self.ending.push(Ending::found(process, how, self.takes));
                 found += 1;
             }
         }

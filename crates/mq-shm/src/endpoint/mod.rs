@@ -45,6 +45,7 @@ use crate::cell::CellHead;
 use crate::channel::{Counters, Policy, Tuning};
 use crate::error::ShmError;
 use crate::estate;
+use crate::fastbox::SLOTS;
 use crate::found::Found;
 use crate::ids::{CellId, Process};
 use crate::large::cooperative::Shown;
@@ -58,7 +59,7 @@ use crate::sleeper::{self, Fences};
 use crate::steps::{Step, step};
 use crate::sync::Ordering;
 use crate::wait::Patience;
-use peer::Peer;
+use peer::{NO_MESSAGE, Peer};
 
 /// Options of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,6 +175,8 @@ pub struct Endpoint<M: Memory = Mapped> {
     buffers: buffers::Buffers,
     /// Whether dropping it counts as a death.
     has_failed: bool,
+    /// Whether it was made while its thread panicked: then another panic is not what ends it.
+    is_of_panic: bool,
     /// What others read from this process's memory.
     shown: Box<Shown>,
     /// The number of the last message whose sender was asked to help.
@@ -191,8 +194,23 @@ struct Ending {
     takes: u32,
     /// Messages that there may still be in its box: no more than a box holds, even if it goes on sending.
     in_box: u32,
+    /// The number of the last of these that a poll has shown.
+    shown: u64,
     /// Everything shared with it is given up: only the report is left.
     buried: bool,
+}
+
+impl Ending {
+    const fn found(process: Process, how: Gone, takes: u32) -> Self {
+        Self {
+            process,
+            how,
+            takes,
+            in_box: SLOTS,
+            shown: NO_MESSAGE,
+            buried: false,
+        }
+    }
 }
 
 impl<M: Memory> Endpoint<M> {
@@ -259,6 +277,7 @@ impl<M: Memory> Endpoint<M> {
             takes: 0,
             buried: Vec::new(),
             has_failed: false,
+            is_of_panic: std::thread::panicking(),
             rings: rings::Rings::default(),
             buffers: buffers::Buffers::default(),
             shown,
@@ -377,7 +396,8 @@ impl<M: Memory> Drop for Endpoint<M> {
             // A child that has a copy of the process does not leave in its name.
             return;
         }
-        let how = if self.has_failed || std::thread::panicking() {
+        let panics = std::thread::panicking() && !self.is_of_panic;
+        let how = if self.has_failed || panics {
             Gone::Died
         } else {
             Gone::Left

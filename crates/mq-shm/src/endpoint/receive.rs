@@ -201,6 +201,7 @@ impl<M: Memory> Endpoint<M> {
             process,
             takes,
             in_box,
+            shown,
             buried,
             ..
         }) = self.ending.last()
@@ -210,15 +211,20 @@ impl<M: Memory> Endpoint<M> {
         if buried {
             return self.ended();
         }
-        let next = if in_box > 0 {
+        let next = if in_box > 0 || shown == self.peers[process.index()].due {
             self.in_box(process).map(Held::in_box)
         } else {
             None
         };
         let found = match next {
             Some(held) => {
-                if let Some(ending) = self.ending.last_mut() {
+                // One that was forgotten is found again, and is still the same.
+                let due = self.peers[process.index()].due;
+                if let Some(ending) = self.ending.last_mut()
+                    && ending.shown != due
+                {
                     ending.in_box -= 1;
+                    ending.shown = due;
                 }
                 Some((process, held))
             }

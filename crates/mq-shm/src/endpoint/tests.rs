@@ -70,14 +70,7 @@ fn others_who_send_without_end_do_not_hide_that_one_has_ended() {
     others.iter_mut().for_each(send);
     let (process, how) = (Process(0), Gone::Died);
     bob.peers[0].gone = Some(how);
-    let takes = bob.takes;
-    bob.ending.push(Ending {
-        process,
-        how,
-        takes,
-        in_box: SLOTS,
-        buried: false,
-    });
+    bob.ending.push(Ending::found(process, how, bob.takes));
     let mut seen = Vec::new();
     while seen.len() < 8 && !matches!(seen.last(), Some((_, true))) {
         seen.push(match bob.poll().unwrap() {

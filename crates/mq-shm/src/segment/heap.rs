@@ -10,13 +10,13 @@ use std::sync::{Arc, OnceLock};
 use crate::buffers::window::{Access, Chunk, Window};
 use crate::cell::Cell;
 use crate::error::ShmError;
+use crate::estate::Holders;
 use crate::fastbox::FastBox;
 use crate::ids::{CellId, Process};
 use crate::large::ring::Ring;
 use crate::layout::{Geometry, RINGS};
 use crate::place::Place;
 use crate::segment::{Memory, Part};
-use crate::sync::AtomicU64;
 
 /// A segment for threads of one process, for tests and for the model checker.
 ///
@@ -24,7 +24,7 @@ use crate::sync::AtomicU64;
 pub struct Heap {
     geometry: Geometry,
     places: Vec<Place>,
-    holders: Vec<AtomicU64>,
+    holders: Vec<Holders>,
     cells: Vec<Cell>,
     boxes: Vec<FastBox>,
     rings: Box<[Ring]>,
@@ -140,7 +140,7 @@ impl Memory for Arc<Heap> {
         &self.places[process.index()]
     }
 
-    fn holders(&self, owner: Process, word: u32) -> &AtomicU64 {
+    fn holders(&self, owner: Process, word: u32) -> &Holders {
         &self.holders[(owner.0 * self.geometry.holder_words() + word) as usize]
     }
 

@@ -23,7 +23,7 @@ use rustix::process::{Resource, getrlimit};
 use crate::buffers::window::{Access, Window};
 use crate::cell::Cell;
 use crate::error::ShmError;
-use crate::estate;
+use crate::estate::{self, Holders};
 use crate::fastbox::FastBox;
 use crate::ids::{CellId, Process};
 use crate::large::ring::Ring;
@@ -31,7 +31,6 @@ use crate::layout::{Geometry, PAGE};
 use crate::liveness;
 use crate::place::Place;
 use crate::segment::{File, Memory, Part, header};
-use crate::sync::AtomicU64;
 
 /// A segment in a memory file.
 #[derive(Debug)]
@@ -287,7 +286,7 @@ impl Memory for Mapped {
     }
 
     #[inline]
-    fn holders(&self, owner: Process, word: u32) -> &AtomicU64 {
+    fn holders(&self, owner: Process, word: u32) -> &Holders {
         self.at(self.geometry.holders(owner, word))
     }
 

@@ -18,12 +18,12 @@ pub use meeting::Host;
 use crate::buffers::window::{Access, Window};
 use crate::cell::Cell;
 use crate::error::ShmError;
+use crate::estate::Holders;
 use crate::fastbox::FastBox;
 use crate::ids::{CellId, Process};
 use crate::large::ring::Ring;
 use crate::layout::{Geometry, RINGS};
 use crate::place::Place;
-use crate::sync::AtomicU64;
 
 /// Where the parts of a segment are. Implemented by [`Mapped`] and [`Heap`] only.
 #[allow(private_interfaces, reason = "sealed: nobody else can name the parts")]
@@ -37,7 +37,7 @@ pub trait Memory: sealed::Sealed {
     fn place(&self, process: Process) -> &Place;
     /// A word of a process's table of holders.
     #[doc(hidden)]
-    fn holders(&self, owner: Process, word: u32) -> &AtomicU64;
+    fn holders(&self, owner: Process, word: u32) -> &Holders;
     #[doc(hidden)]
     fn cell(&self, cell: CellId) -> &Cell;
     #[doc(hidden)]

@@ -52,6 +52,39 @@ fn an_end_is_reported_though_the_cells_that_came_back_are_damaged() {
 }
 
 #[test]
+fn what_is_forgotten_of_the_ended_is_found_again() {
+    let segment = Heap::new(Geometry::new(2).unwrap());
+    let join = |number| {
+        let memory = Arc::clone(&segment);
+        Endpoint::join(memory, Process(number), Options::default()).unwrap()
+    };
+    let [mut alice, mut bob] = [0, 1].map(join);
+    bob.want(None).unwrap();
+    let mut send = |bob: &mut Endpoint<Arc<Heap>>, messages: u32, taken: bool| {
+        for _ in 0..messages {
+            let sent = alice.try_send(bob.me(), [0; 2], b"by the box", 0);
+            assert_eq!(sent.unwrap(), Sent::Whole);
+            while taken && bob.poll().unwrap().is_some() {}
+        }
+        alice.peers[1].outlet.is_some()
+    };
+    while !send(&mut bob, 1, true) {}
+    send(&mut bob, 3, false);
+    drop(alice);
+    assert_eq!(bob.check_peers(), 1);
+    for left in (0..3).rev() {
+        for _ in 0..2 * SLOTS {
+            let Ok(Some(Arrival::Message(message))) = bob.poll() else {
+                panic!("{left} and this one are left");
+            };
+            core::mem::forget(message);
+        }
+        assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
+    }
+    assert!(matches!(bob.poll(), Ok(Some(Arrival::Gone(..)))));
+}
+
+#[test]
 fn a_box_takes_nothing_for_one_whose_end_has_been_found() {
     let segment = Heap::new(Geometry::new(2).unwrap());
     let join = |number| {
