@@ -100,6 +100,10 @@ impl From<TraceError> for Error {
 pub(crate) fn not_started(program: &OsStr, error: &io::Error) -> String {
     let name = program.to_string_lossy();
     match error.kind() {
+        io::ErrorKind::NotFound if names_a_file(program) => format!(
+            "{name}: is there, but not what is to run it: the interpreter that a script's first line names, or the \
+             loader that a program was linked for (`file {name}` names either)"
+        ),
         io::ErrorKind::NotFound => format!(
             "{name}: there is no such program, or it is a script whose first line names an interpreter \
              that does not exist"
@@ -119,6 +123,12 @@ pub(crate) fn not_started(program: &OsStr, error: &io::Error) -> String {
         }
         _ => format!("{name}: cannot be executed: {error}"),
     }
+}
+
+/// Whether a program is named by the path of a file that exists.
+fn names_a_file(program: &OsStr) -> bool {
+    let path = Path::new(program);
+    path.components().count() > 1 && path.exists()
 }
 
 /// Whether a file that may not be executed is executable for somebody, or cannot even be looked at.

@@ -1,7 +1,9 @@
 //! Files that are complete or absent.
 
-use std::ffi::OsString;
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -34,12 +36,19 @@ pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
         Err(error) => Err(error),
         Ok(_) => fs::remove_file(&target),
     };
+    made.map_err(|error| Error::write(path, error))?;
     // The file is first written next to its place.
-    let made = made.and_then(|()| {
-        let beside = beside(&target, path);
-        File::create_new(&beside).and_then(|_| fs::remove_file(&beside))
-    });
-    made.map_err(|error| Error::write(path, error))
+    let beside = beside(&target, path);
+    let made = File::create_new(&beside).and_then(|_| fs::remove_file(&beside));
+    made.map_err(|error| Error::write(folder_of(&beside), error))
+}
+
+/// The folder that a file is in.
+fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 /// Writes a file by `write`, which gets a path next to it: the file's own name never holds a partial file,
@@ -139,7 +148,7 @@ fn target(path: &Path) -> PathBuf {
 /// asked for, which may be a link's, and is not a name that traces have.
 pub(crate) fn beside(file: &Path, asked_for: &Path) -> PathBuf {
     let mut name = OsString::from(".");
-    name.push(file.file_name().unwrap_or_default());
+    name.push(short(file.file_name().unwrap_or_default()));
     name.push(format!(".{}-part", std::process::id()));
     if asked_for
         .extension()
@@ -148,6 +157,19 @@ pub(crate) fn beside(file: &Path, asked_for: &Path) -> PathBuf {
         name.push(".gz");
     }
     file.with_file_name(name)
+}
+
+/// A file's name or, if little may be added to it, a part and a number that tells it from others.
+fn short(name: &OsStr) -> Cow<'_, OsStr> {
+    // File systems allow 255 bytes.
+    const LONGEST: usize = 220;
+    if name.len() <= LONGEST {
+        return Cow::Borrowed(name);
+    }
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    let begin: String = name.to_string_lossy().chars().take(LONGEST / 4).collect();
+    Cow::Owned(format!("{begin}-{:x}", hasher.finish()).into())
 }
 
 #[cfg(test)]
@@ -179,10 +201,13 @@ mod tests {
     #[test]
     fn what_can_be_written_and_not_beside_is_found_out_too() {
         let folder = tempfile::tempdir().expect("a folder");
-        // Names have 255 bytes at most, and the one next to the file would have more.
-        let path = folder.path().join(format!("{}.svg", "a".repeat(250)));
+        let path = folder.path().join("old.svg");
         fs::write(&path, "<svg>").expect("written");
-        prepare(&path).expect_err("there is no name beside it");
+        // As in a folder where this user may not make files.
+        fs::create_dir(beside(&path, &path)).expect("made");
+        let error = prepare(&path).expect_err("there is no place beside it");
+        let begin = format!("{}: cannot write: ", folder.path().display());
+        assert!(error.to_string().starts_with(&begin), "{error}");
         assert_eq!(fs::read_to_string(&path).expect("there"), "<svg>");
     }
 
@@ -241,6 +266,18 @@ mod tests {
     }
 
     #[cfg(unix)]
+    #[test]
+    fn a_name_as_long_as_a_file_system_allows_is_not_too_long() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["n".repeat(255), "\u{e4}".repeat(127)] {
+            let path = folder.path().join(&name);
+            prepare(&path).expect("it can be written");
+            write(&path, |part| fs::write(part, "all")).expect("there is room");
+            assert_eq!(fs::read_to_string(path).expect("it is there"), "all");
+        }
+        assert_eq!(names(folder.path()).len(), 2);
+    }
+
     #[test]
     fn a_link_to_what_is_not_there_yet_is_followed() {
         let folder = tempfile::tempdir().expect("a folder");

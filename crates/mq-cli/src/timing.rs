@@ -10,6 +10,8 @@ use mq_trace::{Floor, Replay, Trace, timed};
 const SLOW: Duration = Duration::from_secs(2);
 /// A structure whose repetition takes longer gets a single one, which shows no spread.
 pub(crate) const SLOWEST: Duration = Duration::from_secs(30);
+/// The fewest repetitions of the loop floor.
+const FLOORS: usize = 5;
 /// The fewest repetitions that show a spread: fewer have no quartiles.
 pub(crate) const FEWEST: usize = 4;
 
@@ -66,7 +68,10 @@ pub(crate) fn measure(
     repetitions: usize,
     progress: &ProgressBar,
 ) -> Timings {
-    let mut floor = Series::new(Box::new(Floor::new(trace)), repetitions, progress);
+    // The shortest counts, and is subtracted from all the others.
+    let floors = repetitions.max(FLOORS);
+    let mut floor = Series::new(Box::new(Floor::new(trace)), floors, progress);
+    (repetitions..floors).for_each(|_| floor.repeat());
     let series = |choice: &Choice| Series::new(timed(trace, choice.clone()), repetitions, progress);
     let mut series: Vec<(&Choice, Series<'_>)> = choices
         .iter()

@@ -1,7 +1,8 @@
 //! Turning what the processes wrote into validated traces.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use mq_core::structures::{Choice, Kind};
 use mq_trace::{Report, Trace, TraceError, TraceWriter, check};
@@ -59,6 +60,11 @@ pub(super) struct Counts {
 /// Two that share no search: a mistake of one is not taken for a rule of MPI.
 const JUDGES: [Kind; 2] = [Kind::Indexed, Kind::Array];
 
+/// How long processes may take to end after the command: after `MPI_Abort`, MPICH's `mpirun` is sometimes the first.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The time between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
 impl Collected {
     /// What is wrong with the trace, if anything.
     pub(super) fn complaints(&self) -> &[String] {
@@ -85,10 +91,33 @@ pub(super) fn all(scratch: &Scratch, output: &Path) -> Result<Vec<Collected>, Er
     let mut written =
         input::traces_in(scratch.path()).map_err(|error| Error::list(scratch.path(), error))?;
     written.retain(|path| path.extension().is_some_and(|ending| ending == "mqt"));
-    Ok(written.iter().map(|raw| one(raw, output)).collect())
+    let patience = Instant::now() + PATIENCE;
+    let collect = |raw: &PathBuf| {
+        loop {
+            match one(raw, output) {
+                Some(collected) => return collected,
+                None if Instant::now() < patience => thread::sleep(PAUSE),
+                None => return still_written(raw),
+            }
+        }
+    };
+    Ok(written.iter().map(collect).collect())
 }
 
-fn one(raw: &Path, output: &Path) -> Collected {
+fn still_written(raw: &Path) -> Collected {
+    Collected {
+        trace: raw.display().to_string(),
+        outcome: Outcome::Invalid {
+            error: format!(
+                "{}: a process is still writing it; it stays as written",
+                raw.display()
+            ),
+        },
+    }
+}
+
+/// One trace, unless a process may still be writing it.
+fn one(raw: &Path, output: &Path) -> Option<Collected> {
     let _spinner = progress::spinner(&format!("collecting {}", raw.display()));
     let invalid = |error: String| Collected {
         trace: raw.display().to_string(),
@@ -97,9 +126,9 @@ fn one(raw: &Path, output: &Path) -> Collected {
     let counted = Written::of(raw).and_then(|written| Ok((counts(&written)?, written)));
     let ((counts, reports), written) = match counted {
         Ok(counted) => counted,
-        Err(error) => return invalid(error.to_string()),
+        Err(error) => return Some(invalid(error.to_string())),
     };
-    match compress(&written, output) {
+    Some(match compress(&written, output) {
         Ok(Some(trace)) => Collected {
             outcome: Outcome::Valid(Counts {
                 differences: mismatches::of_judges(&trace, &reports),
@@ -108,10 +137,7 @@ fn one(raw: &Path, output: &Path) -> Collected {
             }),
             trace,
         },
-        Ok(None) => invalid(format!(
-            "{}: a process is still writing it; it stays as written",
-            raw.display()
-        )),
+        Ok(None) => return None,
         // The others may be small enough for a disk that is full.
         Err(error) => invalid(match ended::reason(raw) {
             Some(reason) => {
@@ -119,7 +145,7 @@ fn one(raw: &Path, output: &Path) -> Collected {
             }
             None => format!("{error}; the trace stays as written"),
         }),
-    }
+    })
 }
 
 /// Takes the reason why a trace was ended early from beside it, if it was.
@@ -203,7 +229,7 @@ mod tests {
         let trace = "# mqtrace 1 rank=0\nc 0 2 0\np 0 1 7\na 0 1 7 =0\n";
         fs::write(raw("r0.mqt"), trace).unwrap();
         fs::write(raw("r0.ended"), "disk full\n").unwrap();
-        let nowhere = one(&raw("r0.mqt"), &raw("no such directory"));
+        let nowhere = one(&raw("r0.mqt"), &raw("no such directory")).unwrap();
         let [complaint] = nowhere.complaints() else {
             panic!("{:?}", nowhere.complaints());
         };
@@ -215,7 +241,7 @@ mod tests {
         // Where there is room, it is collected.
         let output = raw("output");
         fs::create_dir(&output).unwrap();
-        let there = one(&raw("r0.mqt"), &output);
+        let there = one(&raw("r0.mqt"), &output).unwrap();
         assert!(there.complaints().is_empty(), "{:?}", there.complaints());
         assert!(output.join("r0.mqt.gz").exists());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -43,6 +43,9 @@ pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
     for line in collected.iter().filter_map(ended) {
         text += &line;
     }
+    if !rows.is_empty() && collected.iter().all(is_empty) {
+        text += "no operations: none was made, or all in the last 0.1 s of processes that were killed, which is lost\n";
+    }
     text
 }
 
@@ -52,6 +55,15 @@ fn ended(collected: &Collected) -> Option<String> {
     };
     let reason = escaped(counts.ended_early.as_ref()?);
     Some(format!("{} ended early: {reason}\n", file(collected)))
+}
+
+fn is_empty(collected: &Collected) -> bool {
+    match &collected.outcome {
+        Outcome::Valid(counts) => {
+            counts.receives + counts.messages + counts.probes + counts.cancels == 0
+        }
+        Outcome::Invalid { .. } => true,
+    }
 }
 
 fn library(collected: &Collected) -> Option<Library> {

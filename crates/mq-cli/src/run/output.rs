@@ -175,6 +175,18 @@ impl Output {
         first.map(|(stream, _)| self.reopened.fd(*stream))
     }
 
+    /// Standard output, if it is a pipe whose reader may leave: an error there says so, whether or not there is
+    /// something to write.
+    pub(super) fn watched(&self) -> Option<BorrowedFd<'_>> {
+        let pipe = self.reopened.out.as_ref().map(AsFd::as_fd);
+        pipe.filter(|fd| !self.closed(Stream::Out) && !fd.is_terminal())
+    }
+
+    /// Nobody reads standard output any more.
+    pub(super) fn nobody_reads(&mut self) {
+        self.close(Stream::Out, Errno::PIPE);
+    }
+
     /// Writes what can be written now.
     pub(super) fn flush(&mut self) {
         (0..self.queues.len()).for_each(|number| self.flush_queue(number));

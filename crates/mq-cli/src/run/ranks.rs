@@ -9,6 +9,8 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpgid, kill_process, kill_process_group, waitid,
 };
 
+use signal_hook::consts::{SIGTTIN, SIGTTOU};
+
 use super::guard::Guard;
 use super::orphans::Orphans;
 use super::signals;
@@ -43,6 +45,8 @@ impl fmt::Display for End {
 struct Member {
     process: Child,
     ended: bool,
+    /// It has been said that it was stopped by the terminal.
+    is_told: bool,
 }
 
 impl Member {
@@ -76,8 +80,11 @@ impl Ranks {
         if let Some(guard) = &mut self.guard {
             guard.add(process.id());
         }
-        let ended = false;
-        self.members.push(Member { process, ended });
+        self.members.push(Member {
+            process,
+            ended: false,
+            is_told: false,
+        });
     }
 
     /// How many had not ended at the last check.
@@ -108,6 +115,31 @@ impl Ranks {
             }
         }
         ends
+    }
+
+    /// Continues the ranks that are stopped, and their groups: a stopped process heeds no signal.
+    pub(super) fn wake(&self) {
+        let members = self.members.iter().filter(|member| !member.ended);
+        for pid in members.map(Member::pid) {
+            if stopped_by(pid).is_some() {
+                let _ = kill_process_group(pid, Signal::CONT);
+            }
+        }
+    }
+
+    /// The ranks that the terminal has stopped since the last check, and the signals by which it has.
+    pub(super) fn stopped_by_terminal(&mut self) -> Vec<(usize, i32)> {
+        let mut all = Vec::new();
+        for (rank, member) in self.members.iter_mut().enumerate() {
+            if !member.ended
+                && !member.is_told
+                && let Some(signal @ (SIGTTIN | SIGTTOU)) = stopped_by(member.pid())
+            {
+                member.is_told = true;
+                all.push((rank, signal));
+            }
+        }
+        all
     }
 
     /// Whether something that ranks have started is there after them.
@@ -152,6 +184,12 @@ impl Drop for Ranks {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+/// The signal that has stopped a process, if it is stopped.
+fn stopped_by(pid: Pid) -> Option<i32> {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(pid), options).ok()??.stopping_signal()
 }
 
 /// How a process ended, if it has; it stays a zombie.

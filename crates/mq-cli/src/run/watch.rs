@@ -85,6 +85,8 @@ pub(super) struct Watch<'a> {
 #[derive(Default)]
 struct Ready {
     signals: bool,
+    /// Nobody reads standard output any more.
+    unread: bool,
     terminal: bool,
     /// Positions in the list of sources, ascending.
     sources: Vec<usize>,
@@ -97,6 +99,11 @@ impl Watch<'_> {
             self.output.flush();
             let ready = self.wait(self.next_deadline());
             self.read(&ready.sources);
+            if ready.unread {
+                self.output.nobody_reads();
+                // Who writes there is to know at once.
+                self.sources.retain(|source| source.stream() != Stream::Out);
+            }
             if ready.terminal && !self.terminal.as_mut().is_some_and(Terminal::step) {
                 self.terminal = None;
             }
@@ -143,6 +150,12 @@ impl Watch<'_> {
         )];
         let output = self.output.awaited();
         fds.extend(output.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT)));
+        let standard_output = fds.len();
+        fds.extend(
+            self.output
+                .watched()
+                .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::empty())),
+        );
         let terminal = fds.len();
         fds.extend(self.terminal.as_ref().and_then(Terminal::awaited));
         let sources = fds.len();
@@ -163,6 +176,7 @@ impl Watch<'_> {
         let pipes = wanted.iter().zip(&fds[sources..]);
         Ready {
             signals: is_ready(&fds[0]),
+            unread: fds[standard_output..terminal].iter().any(is_ready),
             terminal: fds[terminal..sources].iter().any(is_ready),
             sources: pipes
                 .filter(|(_, fd)| is_ready(fd))
@@ -203,7 +217,7 @@ impl Watch<'_> {
         let has_continued = come.contains(&SIGCONT);
         while let Some(signal) = come.pop_front() {
             match signal {
-                SIGCHLD => self.heed_ends(),
+                SIGCHLD => self.heed_children(),
                 SIGTSTP if !signals::may_stop() => {}
                 SIGTSTP => {
                     self.pass_on(SIGTSTP);
@@ -239,9 +253,25 @@ impl Watch<'_> {
                 }
             }
         }
-        if let Some(signal) = signals::sendable(signal) {
-            self.ranks.send(signal);
+        if let Some(sendable) = signals::sendable(signal) {
+            self.ranks.send(sendable);
         }
+        if matches!(signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT) {
+            self.ranks.wake();
+        }
+    }
+
+    /// Something has become of a child: it has ended, or stopped.
+    fn heed_children(&mut self) {
+        for (rank, signal) in self.ranks.stopped_by_terminal() {
+            self.output.say(&format!(
+                "rank {rank} (pid {}) was stopped by {}: it has read the terminal or changed its settings, which ranks \
+                 of `mq run` may not; SIGINT and SIGTERM continue it",
+                self.ranks.pid(rank),
+                signals::describe(signal)
+            ));
+        }
+        self.heed_ends();
     }
 
     fn heed_ends(&mut self) {

@@ -147,6 +147,19 @@ fn a_reader_that_leaves_ends_the_run_without_a_word() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
+/// Whether or not the ranks have something to print.
+#[test]
+fn a_reader_that_leaves_is_missed_at_once() {
+    let script = "sleep 0.5; echo one; sleep 0.1; echo two; exec sleep 1000";
+    let mut launcher = command(&["-n", "2", "--", "sh", "-c", script]);
+    let launcher = launcher.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut launcher = launcher.spawn().expect("mq starts");
+    drop(launcher.stdout.take());
+    let output = launcher.wait_with_output().expect("a child");
+    assert_eq!(output.status.code(), Some(141));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
 #[test]
 fn a_reader_that_does_not_read_holds_up_no_time_limit() {
     let mut launcher = command(&["-n", "2", "--timeout", "0.2", "--grace", "0.2", "--", "yes"]);

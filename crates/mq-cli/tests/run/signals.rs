@@ -408,3 +408,21 @@ fn working_in(folder: &Path) -> Vec<std::path::PathBuf> {
     });
     here.collect()
 }
+
+/// A stopped process heeds a signal only when it is continued.
+#[test]
+fn ranks_that_are_stopped_are_ended_too() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let script = "echo $$; test $MQ_RANK = 0 || kill -STOP $$; exec sleep 1000";
+        let launcher = shell(&["-n", "2", "--label", "never"], script);
+        let pids: Vec<i32> = (launcher.lines(2).iter())
+            .map(|line| line.parse().expect("a number"))
+            .collect();
+        until("one is stopped", || {
+            pids.iter().any(|&pid| state(pid) == Some('T'))
+        });
+        launcher.signal(signal);
+        assert_ne!(launcher.finish().status.code(), Some(0));
+        until_gone(&pids);
+    }
+}

@@ -179,6 +179,19 @@ fn a_program_that_is_not_there_gives_127_and_one_sentence() {
 }
 
 #[test]
+fn a_program_whose_interpreter_is_not_there_is_not_said_to_be_missing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("script");
+    std::fs::write(&path, "#!/no/such/interpreter\n").expect("there is room");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).expect("it is ours");
+    let run = launcher(&["-n", "2", "--", &path.to_string_lossy()]).finish();
+    assert_eq!((run.code(), run.stdout.as_str()), (127, ""));
+    let says = ": is there, but not what is to run it: the interpreter ";
+    assert!(run.stderr.contains(says), "{}", run.stderr);
+}
+
+#[test]
 fn the_name_of_a_program_does_not_reach_the_terminal_as_it_is() {
     let run = launcher(&["-n", "2", "--", "./red\x1b[31m\nmq: blue"]).finish();
     assert_eq!((run.code(), run.stderr.lines().count()), (127, 1));

@@ -118,7 +118,7 @@ impl Mapped {
                 0,
             )
         }
-        .map_err(system(&format!("mapping {what}")))?;
+        .map_err(|error| not_mapped(error, bytes, what))?;
         let base = NonNull::new(base.cast()).ok_or_else(|| ShmError::System {
             what: format!("mapping {what}"),
             reason: io::ErrorKind::AddrNotAvailable.into(),
@@ -261,7 +261,21 @@ fn check_limit(length: u64) -> Result<(), ShmError> {
     }
 }
 
-pub(super) fn system(what: &str) -> impl FnOnce(rustix::io::Errno) -> ShmError {
+/// Why there are no addresses for a segment.
+fn not_mapped(error: Errno, bytes: usize, what: &str) -> ShmError {
+    match getrlimit(Resource::As).current {
+        Some(limit) if error == Errno::NOMEM => ShmError::NoMemory {
+            what: "a segment",
+            bytes,
+            reason: io::Error::other(format!(
+                "addresses are limited to {limit} bytes here (`ulimit -v`)"
+            )),
+        },
+        _ => system(&format!("mapping {what}"))(error),
+    }
+}
+
+pub(super) fn system(what: &str) -> impl FnOnce(Errno) -> ShmError {
     let what = what.to_owned();
     move |error| ShmError::System {
         what,
