@@ -1,5 +1,7 @@
 //! Early ends: of processes, and of requests whose part of the program failed.
 
+use std::collections::VecDeque;
+
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
@@ -29,7 +31,7 @@ impl<T: Transport> Core<T> {
         let emptied = self.empty_rings_of(process);
         let peer = &mut self.state.peers[process.index()];
         peer.gone = Some(how);
-        peer.outbox.clear();
+        peer.outbox = VecDeque::new();
         self.state.set_wants_announcements(process, false);
         self.state.contexts.gone(process, how);
         self.state.obstacles += 1;

@@ -10,18 +10,21 @@ use crate::request::{Name, New, Outcome, Requests, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// So many messages are put off between two attempts to send those before them.
+/// Messages that are put off between two attempts to send those before them.
 const FLUSH_EVERY: usize = 8;
 
-/// So many attempts are made between two looks at what has come.
+/// Attempts to send between two looks at what has come.
 const LOOK_EVERY: u32 = 8;
 
-/// So many messages to a process that have waited are sent in one attempt: their receiver may make room as quickly as
-/// they are sent, and be flooded.
+/// Messages to a process that have waited and are sent in one attempt, at most: their receiver may make room as quickly
+/// as they are sent, and be flooded.
 const FLUSH_MOST: u32 = 32;
 
-/// So many messages are sent between two looks at what has come, while nothing waits.
+/// Messages that are sent between two looks at what has come, while nothing waits.
 const SENDS: i32 = 256;
+
+/// Messages for which an outbox that has emptied keeps room.
+const OUTBOX_KEPT: usize = 256;
 
 impl<T: Transport> Core<T> {
     /// Whether a message may be sent at once: nothing waits to be sent before it, and its communicator is not revoked.
@@ -316,6 +319,7 @@ impl<T: Transport> Core<T> {
                 step(Step::Flushed);
             }
             if peer.outbox.is_empty() {
+                peer.outbox.shrink_to(OUTBOX_KEPT);
                 self.state.clogged.swap_remove(at);
             } else {
                 at += 1;

@@ -6,11 +6,25 @@ use mq_shm::Process;
 
 use super::RequestId;
 use super::lists::{ListOf, Sets};
-use super::slot::{Name, Outcome, Slot, Stage};
+use super::slot::{Name, Outcome, SPECIAL, Slot, Stage};
 use crate::buffer::Buffer;
 
 /// No slot, list or set.
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// Slots that are kept. Those after them are far: they are for a burst, and go when it is over.
+const NEAR: u32 = 4096;
+
+/// The slots that are far.
+#[derive(Debug)]
+struct Far {
+    /// The first without a request, as of the others.
+    free: u32,
+    /// Those with a request.
+    used: u32,
+    /// The generation that the next begin with: no earlier slot in their places had it.
+    generation: u32,
+}
 
 /// All requests of a process.
 #[derive(Debug)]
@@ -20,6 +34,9 @@ pub(crate) struct Requests {
     pub(super) slots: Vec<Slot>,
     /// The first slot without a request; the others follow it, each the `next` of the one before.
     pub(super) free: u32,
+    /// Slots with this number or a greater one are not taken: [`NONE`], or 0 if the far ones are to go first.
+    end: u32,
+    far: Far,
     pub(super) sets: Sets,
     /// The set all of which somebody is waiting for, or [`NONE`]: nobody will ask for a request in it that
     /// went well and has no handle.
@@ -49,6 +66,12 @@ impl Default for Requests {
             number: *last,
             slots: Vec::new(),
             free: NONE,
+            end: NONE,
+            far: Far {
+                free: NONE,
+                used: 0,
+                generation: SPECIAL,
+            },
             sets: Sets::default(),
             awaited: NONE,
         }
@@ -59,7 +82,7 @@ impl Requests {
     /// A new request, whose handle the caller has.
     #[inline(always)]
     pub(crate) fn add(&mut self, new: New) -> Name {
-        if self.free == NONE {
+        if self.free >= self.end {
             self.grow();
         }
         let index = self.free;
@@ -90,11 +113,74 @@ impl Requests {
         name
     }
 
+    /// Finds a slot without a request, or makes one.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
+        if self.far.used == 0 {
+            self.drop_far();
+            self.end = NONE;
+        }
+        if self.free != NONE {
+            return;
+        }
+        let far = &mut self.far;
+        if far.free != NONE {
+            let slot = &mut self.slots[far.free as usize];
+            self.free = core::mem::replace(&mut far.free, core::mem::replace(&mut slot.next, NONE));
+            far.used += 1;
+            return;
+        }
         self.free = self.slots.len() as u32;
-        self.slots.push(Slot::fresh());
+        let generation = if self.free < NEAR {
+            0
+        } else {
+            far.used += 1;
+            far.generation
+        };
+        self.slots.push(Slot::fresh(generation));
+    }
+
+    /// Gives the far slots' memory back, none of which has a request.
+    fn drop_far(&mut self) {
+        let Some(far) = self
+            .slots
+            .get(NEAR as usize..)
+            .filter(|far| !far.is_empty())
+        else {
+            return;
+        };
+        let next = far.iter().map(|slot| slot.generation).max();
+        let next = next.unwrap_or(u32::MAX);
+        if next == u32::MAX {
+            // One has had all names, and keeps its place, so that none comes again.
+            return;
+        }
+        self.far.generation = next;
+        self.far.free = NONE;
+        self.slots.truncate(NEAR as usize);
+        self.slots.shrink_to_fit();
+    }
+
+    /// A slot whose request is over was linked with those that may have another, and [is special](Slot::is_special).
+    #[cold]
+    #[inline(never)]
+    fn unlink_special(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        self.free = slot.next;
+        // A slot that has had all names never has a request again: they are not given twice.
+        if index < NEAR {
+            return;
+        }
+        if slot.generation < u32::MAX {
+            slot.next = self.far.free;
+            self.far.free = index;
+        }
+        self.far.used -= 1;
+        if self.far.used == 0 {
+            // With the next request: until then, somebody may look at one.
+            self.end = 0;
+        }
     }
 
     #[inline]
@@ -211,9 +297,13 @@ impl Requests {
         slot.next = self.free;
         self.free = index;
         slot.end_without_buffer();
+        if slot.is_special() {
+            self.unlink_special(index);
+        }
     }
 
     /// The request is over. Returns its buffer.
+    #[inline]
     pub(crate) fn release(&mut self, index: u32) -> Buffer {
         if self.slots[index as usize].set != NONE {
             self.unlink(index);
@@ -222,7 +312,11 @@ impl Requests {
         slot.set = NONE;
         slot.next = self.free;
         self.free = index;
-        slot.end()
+        let buffer = slot.end();
+        if slot.is_special() {
+            self.unlink_special(index);
+        }
+        buffer
     }
 
     /// Nobody has the handle any more; returns whether that is all, because the set sees the request through.
@@ -317,6 +411,62 @@ mod tests {
         requests.remove_set(set);
         assert_eq!(requests.at(3).set, NONE);
         assert_eq!(requests.add_set(), set);
+    }
+
+    #[test]
+    fn slots_of_a_burst_go_with_it_and_their_names_name_nothing_ever_after() {
+        let mut requests = Requests::default();
+        let mut names = std::collections::HashSet::new();
+        for burst in [3, NEAR + 1, 3 * NEAR, 100, 2 * NEAR] {
+            let all: Vec<u32> = (0..burst)
+                .map(|_| posted(&mut requests, Buffer::EMPTY, NONE))
+                .collect();
+            for &index in &all {
+                assert!(names.insert(requests.name(index)), "each is a new name");
+            }
+            // The last of the burst, and one that is near, end when others have begun again.
+            let (some, last) = all.split_at(all.len() - 1);
+            for &index in &some[1..] {
+                requests.release(index);
+            }
+            for _ in 0..10 {
+                let again = posted(&mut requests, Buffer::EMPTY, NONE);
+                assert!(names.insert(requests.name(again)));
+                requests.release(again);
+            }
+            requests.release(last[0]);
+            requests.release(some[0]);
+            let one = posted(&mut requests, Buffer::EMPTY, NONE);
+            assert!(names.insert(requests.name(one)));
+            assert_eq!(requests.all().count(), 1);
+            assert!(requests.slots.len() <= NEAR as usize);
+            assert!(requests.slots.capacity() <= 2 * NEAR as usize);
+            requests.release(one);
+            assert!(names.iter().all(|&name| requests.find(name).is_none()));
+        }
+    }
+
+    #[test]
+    fn a_slot_that_has_had_all_names_gets_no_other() {
+        for far in [false, true] {
+            let mut requests = Requests::default();
+            let begun = if far { NEAR + 2 } else { 3 };
+            let all: Vec<u32> = (0..begun)
+                .map(|_| posted(&mut requests, Buffer::EMPTY, NONE))
+                .collect();
+            let &worn = all.last().unwrap();
+            requests.at_mut(worn).generation = if far { u32::MAX } else { SPECIAL } - 1;
+            all.iter().for_each(|&index| drop(requests.release(index)));
+            for _ in 0..2 {
+                let again: Vec<u32> = (0..begun)
+                    .map(|_| posted(&mut requests, Buffer::EMPTY, NONE))
+                    .collect();
+                assert!(!again.contains(&worn));
+                again
+                    .iter()
+                    .for_each(|&index| drop(requests.release(index)));
+            }
+        }
     }
 
     #[test]

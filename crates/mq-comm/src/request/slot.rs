@@ -86,6 +86,10 @@ pub(crate) struct NoRing {
     pub(crate) errno: i32,
 }
 
+/// Generations of far slots begin with this one, and those of near slots end before it: so that what is to be done
+/// about either is told by the sign of a number that was just increased.
+pub(super) const SPECIAL: u32 = 1 << 31;
+
 /// A request.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -120,9 +124,9 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn fresh() -> Self {
+    pub(super) fn fresh(generation: u32) -> Self {
         Self {
-            generation: 0,
+            generation,
             stage: Stage::Free,
             outcome: Outcome::Fine,
             handle: false,
@@ -158,6 +162,12 @@ impl Slot {
         self.stage = Stage::Free;
         self.generation = self.generation.wrapping_add(1);
         self.buffer.clear();
+    }
+
+    /// Whether a slot whose request is over is no ordinary one: far, or a near one that has had all names.
+    #[inline(always)]
+    pub(super) const fn is_special(&self) -> bool {
+        self.generation >= SPECIAL
     }
 
     /// How many bytes of the message the buffer takes.
