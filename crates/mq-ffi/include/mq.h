@@ -162,7 +162,7 @@
 // The caller's allocator refused; nothing was queued.
 #define MQ_ERR_MEMORY -13
 
-// The engine was made without statistics.
+// The engine was made without `MQ_STATISTICS`, and its session neither records nor counts.
 #define MQ_ERR_NO_STATISTICS -14
 
 // The budget of unexpected messages from one source is used up; the message was not queued.
@@ -308,7 +308,8 @@ typedef struct mq_pattern {
   uint32_t ignore;
   // The traffic class of every message that the pattern can match, as in `mq_envelope`, or
   // `MQ_CLASS_UNKNOWN`. The structures `col` and `col+pnp` look for a message, or a receive, only where
-  // its class is kept: if a pattern has another class than its message, the two never meet. When in doubt
+  // its class is kept: a pattern of another class than its message may meet it at first, and never again once the
+  // structure has given an operation lists of its own. When in doubt
   // use `MQ_CLASS_UNKNOWN`, which meets all classes at the cost of a longer search. 0 everywhere, in
   // envelopes too, is correct. (With `ignore`, 0 stands for `MQ_CLASS_UNKNOWN` if the pattern can match
   // negative tags.)
@@ -319,7 +320,8 @@ typedef struct mq_pattern {
 typedef struct mq_entry {
   // 1 for a posted receive, 0 for an unexpected message.
   int posted;
-  // What a receive asks for, or what a message carries.
+  // What a receive asks for, or what a message carries: not always word for word as it was passed. Bits of a tag that
+  // may differ are 0, if all may it is `MQ_ANY_TAG`, and class 0 may be `MQ_CLASS_UNKNOWN`.
   struct mq_pattern pattern;
   // The caller's receive or message.
   void *cookie;
@@ -384,7 +386,7 @@ typedef struct mq_queue_statistics {
   uint64_t length;
   // The most entries ever queued.
   uint64_t longest;
-  // Bytes of the messages queued now, as passed to `mq_arrive`.
+  // Bytes of the messages queued now, as passed to `mq_arrive` (0 for one whose size is not known); modulo 2^64.
   uint64_t bytes;
   // The most bytes ever queued.
   uint64_t most_bytes;
@@ -404,12 +406,14 @@ typedef struct mq_statistics {
   uint64_t messages_matched;
   // Probes: searches for a message that took none.
   uint64_t probes;
-  // Receives cancelled or purged.
+  // Receives cancelled, purged, or freed with their context.
   uint64_t cancels;
   // The posted receive queue.
   struct mq_queue_statistics posted;
   // The unexpected message queue.
   struct mq_queue_statistics unexpected;
+  // Messages purged, or freed with their context.
+  uint64_t messages_removed;
 } mq_statistics;
 
 // Options for opening a session. Zeroed, they ask for nothing. Strings are copied.
@@ -651,8 +655,9 @@ int mq_queue_receive(struct mq_engine *engine,
                      void *receive,
                      struct mq_handle *handle);
 
-// Queues a probe that waits for its message, like a receive: `mq_deliver` hands it back, and the caller
-// completes it and delivers the same message again. Until then it counts as a posted receive, in the lengths,
+// Queues a probe that waits for its message, like a receive: `mq_deliver` or `mq_arrive` hands it back, as a receive
+// that has matched, and the caller completes it and delivers the same message again. As with `mq_queue_receive`, the
+// last operation must have been a search for that message that found nothing. Until then it counts as a posted receive, in the lengths,
 // for `mq_visit`, `mq_purge` and `mq_cancel`. (A trace records it as a probe that saw nothing, at the point
 // where it was queued, and statistics count it as one.)
 //

@@ -38,7 +38,7 @@ pub const MQ_ERR_ENGINE: c_int = -11;
 pub const MQ_ERR_REENTRANT: c_int = -12;
 /// The caller's allocator refused; nothing was queued.
 pub const MQ_ERR_MEMORY: c_int = -13;
-/// The engine was made without statistics.
+/// The engine was made without `MQ_STATISTICS`, and its session neither records nor counts.
 pub const MQ_ERR_NO_STATISTICS: c_int = -14;
 /// The budget of unexpected messages from one source is used up; the message was not queued.
 pub const MQ_ERR_SOURCE_ENTRY_BUDGET: c_int = -15;

@@ -45,7 +45,8 @@ pub struct mq_pattern {
     pub ignore: u32,
     /// The traffic class of every message that the pattern can match, as in `mq_envelope`, or
     /// `MQ_CLASS_UNKNOWN`. The structures `col` and `col+pnp` look for a message, or a receive, only where
-    /// its class is kept: if a pattern has another class than its message, the two never meet. When in doubt
+    /// its class is kept: a pattern of another class than its message may meet it at first, and never again once the
+    /// structure has given an operation lists of its own. When in doubt
     /// use `MQ_CLASS_UNKNOWN`, which meets all classes at the cost of a longer search. 0 everywhere, in
     /// envelopes too, is correct. (With `ignore`, 0 stands for `MQ_CLASS_UNKNOWN` if the pattern can match
     /// negative tags.)
@@ -162,7 +163,8 @@ pub struct mq_context_options {
 pub struct mq_entry {
     /// 1 for a posted receive, 0 for an unexpected message.
     pub posted: c_int,
-    /// What a receive asks for, or what a message carries.
+    /// What a receive asks for, or what a message carries: not always word for word as it was passed. Bits of a tag that
+    /// may differ are 0, if all may it is `MQ_ANY_TAG`, and class 0 may be `MQ_CLASS_UNKNOWN`.
     pub pattern: mq_pattern,
     /// The caller's receive or message.
     pub cookie: *mut c_void,

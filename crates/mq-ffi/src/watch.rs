@@ -183,6 +183,16 @@ impl Watch {
         self.record_probe(&search.pattern, seen);
     }
 
+    /// A message is queued: probes may see it. To empty a set takes the time of its room, so one that has much more than
+    /// it held goes.
+    fn forget_missed(&mut self) {
+        if self.missed.capacity() > 8 * self.missed.len() + 64 {
+            self.missed = HashSet::new();
+        } else {
+            self.missed.clear();
+        }
+    }
+
     /// Whether the trace has a probe that tells of this one, which saw nothing: the same, with no message queued
     /// since.
     fn would_miss_again(&mut self, pattern: &MpiPattern) -> bool {
@@ -385,7 +395,7 @@ impl Watch {
                 Err(MQ_ERR_MEMORY)
             }
             Ok(name) => {
-                self.missed.clear();
+                self.forget_missed();
                 let number = self.record_message(&envelope, None);
                 self.messages.set_number(index, number);
                 self.each_tally(|tally| {

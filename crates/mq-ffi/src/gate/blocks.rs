@@ -27,7 +27,8 @@ struct Block {
 }
 
 /// Numbers for the names of all engines in one block, one engine after the other: a handle of a freed
-/// engine is stale in all later ones, and in all other blocks.
+/// engine is stale in all later ones, and in all other blocks. (An engine that queues more goes on with those of the
+/// next block: for a day at ten million a second, its names may be those of another that lives at the same time.)
 const NUMBERS_OF_A_BLOCK: u64 = 1 << 40;
 
 /// This many of a block's numbers must be left for the next engine, or it gets new ones.
@@ -50,13 +51,23 @@ fn end_of_numbers(first: u64) -> Option<u64> {
     (first < 1 << 63).then_some(first + NUMBERS_OF_A_BLOCK)
 }
 
-/// An engine whose numbers ended at `end` has reached `next`: no other engine gets the numbers it used
+/// Engines have used numbers before this one that were other blocks'.
+static USED_BY_OTHERS: AtomicU64 = AtomicU64::new(0);
+
+/// An engine whose numbers ended at `end` has reached `next`: no later engine gets the numbers it used
 /// beyond its end.
 fn pass_over(end: u64, next: u64) {
     if next > end {
         let free = next.checked_next_multiple_of(NUMBERS_OF_A_BLOCK);
         NUMBERS.fetch_max(free.unwrap_or(1 << 63), Ordering::Relaxed);
+        USED_BY_OTHERS.fetch_max(next, Ordering::Relaxed);
     }
+}
+
+/// Whether the numbers that are left of a block are enough for another engine, and nobody else's.
+fn suffice(numbers: &Range<u64>) -> bool {
+    let are_enough = numbers.end.saturating_sub(numbers.start) >= NUMBERS_LEFT;
+    are_enough && numbers.start >= USED_BY_OTHERS.load(Ordering::Relaxed)
 }
 
 /// Set in the numbers of the front's names, and not in those of the queues: half of one is never half of
@@ -77,10 +88,9 @@ pub(crate) fn install(
         Some(Block { at, numbers }) => (Some(at), numbers),
         None => (None, 0..0),
     };
-    let numbers = if numbers.end.saturating_sub(numbers.start) < NUMBERS_LEFT {
-        new_numbers()?
-    } else {
-        numbers
+    let numbers = match suffice(&numbers) {
+        true => numbers,
+        false => new_numbers()?,
     };
     let block = reused.unwrap_or_else(|| {
         let shell = Shell {
@@ -184,7 +194,12 @@ mod tests {
         // Another test may have taken some in between.
         assert!(next.start >= own.end);
         let far = next.end + 3 * NUMBERS_OF_A_BLOCK + 1;
+        let others = far - 1..far + NUMBERS_OF_A_BLOCK;
+        assert!(suffice(&others));
         pass_over(next.end, far);
         assert!(new_numbers().unwrap().start > far);
+        assert!(!suffice(&others), "some are used");
+        assert!(suffice(&(far..far + NUMBERS_LEFT)));
+        assert!(!suffice(&(far..far + NUMBERS_LEFT - 1)));
     }
 }

@@ -94,12 +94,14 @@ pub unsafe extern "C" fn mq_session_open(
             return Err(MQ_ERR_ARGUMENT);
         }
         // SAFETY: as required of the caller.
-        let library = unsafe { text(options.library) }.unwrap_or_else(|| "libmq".into());
+        let library = unsafe { text(options.library) };
+        let library = library.filter(|name| !name.trim().is_empty());
+        let library = library.unwrap_or_else(|| "libmq".into());
         let mut settings = Settings {
             // SAFETY: as required of the caller.
             structure: unsafe { read_structure(options.structure) }?,
             // SAFETY: as required of the caller.
-            trace: unsafe { path(options.trace) },
+            trace: unsafe { path(options.trace) }.filter(|folder| !folder.as_os_str().is_empty()),
             trace_is_an_option: true,
             statistics: options.statistics != 0,
             ..Settings::default()

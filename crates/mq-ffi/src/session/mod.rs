@@ -56,8 +56,7 @@ impl Session {
             if let Some(structure) = &settings.structure {
                 header = header.with("structure", structure);
             }
-            let safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-            let name = format!("{library}-r{rank}").replace(|c| !safe(c), "_");
+            let name = format!("{}-r{rank}", file_name(&library));
             match TraceFile::create(folder, &name, &header) {
                 Ok(trace) => Some(trace),
                 Err(error) => {
@@ -90,6 +89,10 @@ impl Session {
     /// the communicator's size and this process's rank in it.
     pub(crate) fn context_created(&self, group: Option<(u32, u32)>) -> u32 {
         let number = self.next_context.fetch_add(1, Ordering::Relaxed);
+        if number == u32::MAX {
+            // The next would have the number of the first, which may still be there.
+            self.end_trace("a trace cannot hold more than 2^32 - 1 communicators");
+        }
         self.record(|recorder| recorder.context_created(number, group));
         number
     }
@@ -220,7 +223,8 @@ impl Session {
             self.finish_trace(trace);
         }
         if self.settings.statistics {
-            let text = report::table(&self.library, self.rank, &self.tally);
+            let library = in_one_line(&self.library);
+            let text = report::table(&library, self.rank, &self.tally);
             report::write(&text);
         }
     }
@@ -237,9 +241,34 @@ impl Session {
     }
 }
 
+/// A library's name as the beginning of a file's: MPI libraries call themselves by texts of many lines.
+fn file_name(library: &str) -> String {
+    const LONGEST: usize = 64;
+    let safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let name: String = library.chars().take(LONGEST).collect();
+    name.replace(|c| !safe(c), "_")
+}
+
+/// A library's name in one line, for a table's heading.
+fn in_one_line(library: &str) -> String {
+    library.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_name_of_a_library_makes_a_short_name_of_a_file() {
+        let version = "MPICH Version:\t4.0.2\n".repeat(100);
+        assert_eq!(file_name(&version).len(), 64);
+        assert!(file_name(&version).starts_with("MPICH_Version__4.0.2_"));
+        assert_eq!(file_name("Open MPI"), "Open_MPI");
+        assert_eq!(
+            in_one_line("MPICH Version:\t4.0.2\n"),
+            "MPICH Version: 4.0.2"
+        );
+    }
 
     /// What is left beside the trace of a session in which this happens.
     fn reason_left(name: &str, steps: impl FnOnce(&Session)) -> Option<String> {

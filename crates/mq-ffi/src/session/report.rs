@@ -79,6 +79,14 @@ pub(super) fn table(library: &str, rank: u32, tally: &Tally) -> String {
     );
     line("probes", all.probes.to_string(), String::new());
     line("receives cancelled", all.cancels.to_string(), String::new());
+    if all.messages_removed > 0 {
+        let remark = "purged, or freed with their communicator";
+        line(
+            "messages removed",
+            all.messages_removed.to_string(),
+            remark.into(),
+        );
+    }
     text.push_str(&format!(
         "  {:<18}{:>12}{:>14}{:>16}{:>13}{:>14}\n",
         "queue", "searches", "mean search", "longest search", "most queued", "most bytes"

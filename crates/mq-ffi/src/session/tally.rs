@@ -17,6 +17,7 @@ pub(crate) struct Tally {
     pub(super) messages_matched: AtomicU64,
     pub(super) probes: AtomicU64,
     pub(super) cancels: AtomicU64,
+    pub(super) removed: AtomicU64,
     pub(super) posted: OfQueue,
     pub(super) unexpected: OfQueue,
     /// The structures of the engines, each once.
@@ -56,7 +57,7 @@ impl Tally {
         let of = self.of(queue);
         let length = of.length.fetch_add(1, Relaxed) + 1;
         of.longest.fetch_max(length, Relaxed);
-        let held = of.bytes.fetch_add(bytes, Relaxed) + bytes;
+        let held = of.bytes.fetch_add(bytes, Relaxed).wrapping_add(bytes);
         of.most_bytes.fetch_max(held, Relaxed);
     }
 
@@ -111,6 +112,11 @@ impl Tally {
         self.cancels.fetch_add(1, Relaxed);
     }
 
+    /// A message left without a receive.
+    pub(crate) fn removed(&self) {
+        self.removed.fetch_add(1, Relaxed);
+    }
+
     /// Operations of all kinds.
     pub(super) fn operations(&self) -> u64 {
         let counts = [&self.receives, &self.messages, &self.probes, &self.cancels];
@@ -132,12 +138,14 @@ pub struct mq_statistics {
     pub messages_matched: u64,
     /// Probes: searches for a message that took none.
     pub probes: u64,
-    /// Receives cancelled or purged.
+    /// Receives cancelled, purged, or freed with their context.
     pub cancels: u64,
     /// The posted receive queue.
     pub posted: mq_queue_statistics,
     /// The unexpected message queue.
     pub unexpected: mq_queue_statistics,
+    /// Messages purged, or freed with their context.
+    pub messages_removed: u64,
 }
 
 /// Counts of one queue.
@@ -154,7 +162,7 @@ pub struct mq_queue_statistics {
     pub length: u64,
     /// The most entries ever queued.
     pub longest: u64,
-    /// Bytes of the messages queued now, as passed to `mq_arrive`.
+    /// Bytes of the messages queued now, as passed to `mq_arrive` (0 for one whose size is not known); modulo 2^64.
     pub bytes: u64,
     /// The most bytes ever queued.
     pub most_bytes: u64,
@@ -173,6 +181,7 @@ impl Tally {
             cancels: self.cancels.load(Relaxed),
             posted: self.posted.read(),
             unexpected: self.unexpected.read(),
+            messages_removed: self.removed.load(Relaxed),
         }
     }
 }

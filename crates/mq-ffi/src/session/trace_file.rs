@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mq_trace::{Header, Recorder};
@@ -91,14 +92,15 @@ pub(super) struct Recorded {
     pub(super) time: Duration,
 }
 
-/// A file of this name or, if an earlier session of the process has left one, with a number appended.
+/// A file of this name or, if an earlier session has left one, with a number appended.
 fn new_file(folder: &Path, name: &str) -> io::Result<(PathBuf, File)> {
+    /// The last number of this process: a later session need not try the names of all before it.
+    static LAST: AtomicU64 = AtomicU64::new(1);
     let mut path = folder.join(format!("{name}.mqt"));
-    let mut number = 1;
     loop {
         match File::create_new(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                number += 1;
+                let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
                 path = folder.join(format!("{name}-{number}.mqt"));
             }
             made => return Ok((path, above_the_streams(made?)?)),
@@ -323,7 +325,12 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), session);
             path.file_name().unwrap().to_owned()
         });
-        assert_eq!(names, ["mq-7.mqt", "mq-7-2.mqt", "mq-7-3.mqt"]);
+        assert_eq!(names[0], "mq-7.mqt");
+        let numbers = names.map(|name| {
+            let name = name.to_str().unwrap().trim_end_matches(".mqt");
+            name.rsplit_once('-').unwrap().1.parse::<u64>().unwrap()
+        });
+        assert!(1 < numbers[1] && numbers[1] < numbers[2], "{numbers:?}");
         let first = std::fs::read_to_string(folder.join("mq-7.mqt")).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(first, "first");

@@ -8,7 +8,7 @@ use mq_core::{Engine, Entry, Envelope, Error, Pattern, Removed, Source};
 
 use super::{Watch, show};
 use crate::matching::{EntryOf, Queues, RemovedOf, purge};
-use crate::session::Session;
+use crate::session::{Session, Tally};
 
 /// The numbers of the earliest messages of each envelope that stay queued.
 type Staying = HashMap<MpiEnvelope, u32>;
@@ -83,6 +83,7 @@ impl Watch {
                 }
                 Removed::Unexpected(envelope, message) => {
                     let (message, number) = self.message_left(message);
+                    self.each_tally(Tally::removed);
                     self.record_removal(&envelope, number, staying.get(&envelope).copied());
                     back(&Removed::Unexpected(envelope, message));
                 }

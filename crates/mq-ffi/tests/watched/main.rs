@@ -90,6 +90,38 @@ fn a_probe_that_waits_is_a_probe_and_no_receive() {
 }
 
 #[test]
+fn what_leaves_without_a_match_is_counted() {
+    // SAFETY: zeroed options are valid, and so are the pointers.
+    unsafe {
+        let mut options: mq_engine_options = zeroed();
+        options.flags = MQ_STATISTICS;
+        let mut engine = null_mut();
+        assert_eq!(mq_engine_new(&raw const options, &raw mut engine), MQ_NONE);
+        assert_eq!(mq_context_create(engine, 1, null()), MQ_NONE);
+        for _ in 0..5 {
+            let queued = mq_arrive(engine, &CARRIED, 5, null_mut(), null_mut());
+            assert_eq!(queued, MQ_NONE);
+        }
+        assert_eq!(
+            mq_extract(engine, &WANTED, null_mut(), null_mut()),
+            MQ_MATCHED
+        );
+        assert_eq!(mq_context_free(engine, 1, None, null_mut()), MQ_NONE);
+        let mut counted: mq_statistics = zeroed();
+        assert_eq!(
+            mq_statistics_read(engine, &raw mut counted, size_of_val(&counted)),
+            MQ_NONE
+        );
+        assert_eq!((counted.messages, counted.receives_matched), (5, 1));
+        assert_eq!(
+            (counted.messages_removed, counted.unexpected.length),
+            (4, 0)
+        );
+        assert_eq!(mq_engine_free(engine), MQ_NONE);
+    }
+}
+
+#[test]
 fn callers_of_other_versions_get_the_counts_that_they_know() {
     // SAFETY: zeroed options are valid, and so are the pointers.
     unsafe {
