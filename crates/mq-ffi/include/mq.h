@@ -22,99 +22,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Point-to-point traffic.
-#define MQ_CLASS_POINT_TO_POINT 0
-
-// Collective traffic that has no class of its own here.
-#define MQ_CLASS_OTHER_COLLECTIVE 1
-
-// `MPI_Allgather`.
-#define MQ_CLASS_ALLGATHER 2
-
-// `MPI_Allgatherv`.
-#define MQ_CLASS_ALLGATHERV 3
-
-// `MPI_Allreduce`.
-#define MQ_CLASS_ALLREDUCE 4
-
-// `MPI_Alltoall`.
-#define MQ_CLASS_ALLTOALL 5
-
-// `MPI_Alltoallv`.
-#define MQ_CLASS_ALLTOALLV 6
-
-// `MPI_Alltoallw`.
-#define MQ_CLASS_ALLTOALLW 7
-
-// `MPI_Barrier`.
-#define MQ_CLASS_BARRIER 8
-
-// `MPI_Bcast`.
-#define MQ_CLASS_BROADCAST 9
-
-// `MPI_Exscan`.
-#define MQ_CLASS_EXSCAN 10
-
-// `MPI_Gather`.
-#define MQ_CLASS_GATHER 11
-
-// `MPI_Gatherv`.
-#define MQ_CLASS_GATHERV 12
-
-// `MPI_Reduce`.
-#define MQ_CLASS_REDUCE 13
-
-// `MPI_Reduce_scatter`.
-#define MQ_CLASS_REDUCE_SCATTER 14
-
-// `MPI_Reduce_scatter_block`.
-#define MQ_CLASS_REDUCE_SCATTER_BLOCK 15
-
-// `MPI_Scan`.
-#define MQ_CLASS_SCAN 16
-
-// `MPI_Scatter`.
-#define MQ_CLASS_SCATTER 17
-
-// `MPI_Scatterv`.
-#define MQ_CLASS_SCATTERV 18
-
-// One more than the largest class number of a message, in this version of the header.
-#define MQ_CLASS_END 19
-
-// A pattern that may match several classes, or whose class is in doubt. No message has it.
-#define MQ_CLASS_UNKNOWN UINT32_MAX
-
-// The version of the library that this header belongs to. While major is 0, every minor version is a separate
-// ABI; the soname contains both.
-#define MQ_VERSION_MAJOR 0
-
-// The minor version.
-#define MQ_VERSION_MINOR 1
-
-// The patch: versions differing only in the patch are compatible.
-#define MQ_VERSION_PATCH 0
-
-// The layout of the front and what its words mean. A caller that was compiled with another layout finds the
-// front closed, and all its inline calls become real calls: each compares the words that hold the state,
-// `open`, `no_receives` and `no_messages`, with its own number, and those stay where they are in every layout.
-//
-// Raise this with any change to the structs here, to what a field holds, or to what `mq_inline.h` leaves in
-// them. (1 and 2 had no number: their state is where `older` is.)
-#define MQ_FRONT_LAYOUT 4
-
-// How many receives, or messages, a call looks at in the front before it moves them into the queues. A call
-// may look at all of them if, since the last call that did, a sixteenth as many entries plus twelve were
-// queued in the front; in addition, four receives or probes with a wildcard may look at all
-// messages.
-#define MQ_FRONT_SCAN 48
-
-// For how many contexts an engine's front knows what inline calls check.
-#define MQ_FRONT_CONTEXTS 16
-
-// `mq_handle.slot` and `mq_message_handle.slot` of an entry that was queued in the front.
-#define MQ_FRONT_SLOT (UINT32_MAX - 1)
-
 // Nothing matched: a receive or message was queued, a probe saw nothing, a handle was stale; or a call that matches
 // nothing has done its work.
 #define MQ_NONE 0
@@ -181,6 +88,16 @@
 // do it.
 #define MQ_NOT_IN_PLACE -100
 
+// The version of the library that this header belongs to. While major is 0, every minor version is a separate
+// ABI; the soname contains both.
+#define MQ_VERSION_MAJOR 0
+
+// The minor version.
+#define MQ_VERSION_MINOR 1
+
+// The patch: versions differing only in the patch are compatible.
+#define MQ_VERSION_PATCH 0
+
 // As `mq_pattern.source`: any sender.
 #define MQ_ANY_SOURCE -1
 
@@ -207,35 +124,92 @@
 // it so far, and matching stays in order.
 #define MQ_ALLOW_OVERTAKING 4
 
+// Point-to-point traffic.
+#define MQ_CLASS_POINT_TO_POINT 0
+
+// Collective traffic that has no class of its own here.
+#define MQ_CLASS_OTHER_COLLECTIVE 1
+
+// `MPI_Allgather`.
+#define MQ_CLASS_ALLGATHER 2
+
+// `MPI_Allgatherv`.
+#define MQ_CLASS_ALLGATHERV 3
+
+// `MPI_Allreduce`.
+#define MQ_CLASS_ALLREDUCE 4
+
+// `MPI_Alltoall`.
+#define MQ_CLASS_ALLTOALL 5
+
+// `MPI_Alltoallv`.
+#define MQ_CLASS_ALLTOALLV 6
+
+// `MPI_Alltoallw`.
+#define MQ_CLASS_ALLTOALLW 7
+
+// `MPI_Barrier`.
+#define MQ_CLASS_BARRIER 8
+
+// `MPI_Bcast`.
+#define MQ_CLASS_BROADCAST 9
+
+// `MPI_Exscan`.
+#define MQ_CLASS_EXSCAN 10
+
+// `MPI_Gather`.
+#define MQ_CLASS_GATHER 11
+
+// `MPI_Gatherv`.
+#define MQ_CLASS_GATHERV 12
+
+// `MPI_Reduce`.
+#define MQ_CLASS_REDUCE 13
+
+// `MPI_Reduce_scatter`.
+#define MQ_CLASS_REDUCE_SCATTER 14
+
+// `MPI_Reduce_scatter_block`.
+#define MQ_CLASS_REDUCE_SCATTER_BLOCK 15
+
+// `MPI_Scan`.
+#define MQ_CLASS_SCAN 16
+
+// `MPI_Scatter`.
+#define MQ_CLASS_SCATTER 17
+
+// `MPI_Scatterv`.
+#define MQ_CLASS_SCATTERV 18
+
+// One more than the largest class number of a message, in this version of the header.
+#define MQ_CLASS_END 19
+
+// A pattern that may match several classes, or whose class is in doubt. No message has it.
+#define MQ_CLASS_UNKNOWN UINT32_MAX
+
+// The layout of the front and what its words mean. A caller that was compiled with another layout finds the
+// front closed, and all its inline calls become real calls: each compares the words that hold the state,
+// `open`, `no_receives` and `no_messages`, with its own number, and those stay where they are in every layout.
+#define MQ_FRONT_LAYOUT 1
+
+// How many receives, or messages, a call looks at in the front before it moves them into the queues. A call
+// may look at all of them if, since the last call that did, a sixteenth as many entries plus twelve were
+// queued in the front; in addition, four receives or probes with a wildcard may look at all
+// messages.
+#define MQ_FRONT_SCAN 48
+
+// For how many contexts an engine's front knows what inline calls check.
+#define MQ_FRONT_CONTEXTS 16
+
+// `mq_handle.slot` and `mq_message_handle.slot` of an entry that was queued in the front.
+#define MQ_FRONT_SLOT (UINT32_MAX - 1)
+
 // A matching engine. Opaque; made by `mq_engine_new`.
 typedef struct mq_engine mq_engine;
 
 // One process's trace, statistics and settings, for all its engines. Opaque; made by
 // `mq_session_open`.
 typedef struct mq_session mq_session;
-
-// Returns `bytes` bytes at an address that is a multiple of `align`, or null. `align` is a power of two and a
-// multiple of a pointer's size, as `posix_memalign` requires.
-typedef void *(*mq_alloc_fn)(void *user,
-                             size_t bytes,
-                             size_t align);
-
-// Releases what the other function returned for the same `bytes` and `align`.
-typedef void (*mq_release_fn)(void *user,
-                              void *memory,
-                              size_t bytes,
-                              size_t align);
-
-// Where libmq gets its memory. The functions must not call libmq, nor block on a lock that any thread may
-// hold while it calls libmq; any thread that calls libmq may call them.
-typedef struct mq_allocator {
-  // Not null.
-  mq_alloc_fn allocate;
-  // Not null.
-  mq_release_fn release;
-  // Passed to both.
-  void *user;
-} mq_allocator;
 
 // Called when a high mark is reached, with the number of unexpected messages and their bytes (0 if nothing
 // limits or marks bytes).
@@ -334,6 +308,17 @@ typedef void (*mq_entry_fn)(void *user,
 // Called with an entry that was removed.
 typedef mq_entry_fn mq_removed_fn;
 
+// Names a queued receive. Using the handle after the receive has left the queue is harmless: the call finds
+// nothing, provided that all three words of the handle are kept together.
+typedef struct mq_handle {
+  // Opaque.
+  uint64_t sequence;
+  // Opaque.
+  uint32_t slot;
+  // Opaque.
+  uint32_t context;
+} mq_handle;
+
 // What a message carries: its envelope.
 typedef struct mq_envelope {
   // The communicator.
@@ -358,17 +343,6 @@ typedef struct mq_message_handle {
   // Opaque.
   uint32_t context;
 } mq_message_handle;
-
-// Names a queued receive. Using the handle after the receive has left the queue is harmless: the call finds
-// nothing, provided that all three words of the handle are kept together.
-typedef struct mq_handle {
-  // Opaque.
-  uint64_t sequence;
-  // Opaque.
-  uint32_t slot;
-  // Opaque.
-  uint32_t context;
-} mq_handle;
 
 // Called with an entry; chooses it by returning nonzero.
 typedef int (*mq_select_fn)(void *user,
@@ -439,6 +413,29 @@ typedef struct mq_session_options {
   uint64_t reserved[4];
 } mq_session_options;
 
+// Returns `bytes` bytes at an address that is a multiple of `align`, or null. `align` is a power of two and a
+// multiple of a pointer's size, as `posix_memalign` requires.
+typedef void *(*mq_alloc_fn)(void *user,
+                             size_t bytes,
+                             size_t align);
+
+// Releases what the other function returned for the same `bytes` and `align`.
+typedef void (*mq_release_fn)(void *user,
+                              void *memory,
+                              size_t bytes,
+                              size_t align);
+
+// Where libmq gets its memory. The functions must not call libmq, nor block on a lock that any thread may
+// hold while it calls libmq; any thread that calls libmq may call them.
+typedef struct mq_allocator {
+  // Not null.
+  mq_alloc_fn allocate;
+  // Not null.
+  mq_release_fn release;
+  // Passed to both.
+  void *user;
+} mq_allocator;
+
 // An entry in the front of an engine. Not for callers: `mq_inline.h` uses it.
 //
 // All words have one size, and are written and copied as such: a processor that loads what was stored in
@@ -482,9 +479,6 @@ typedef struct mq_known {
 
 // The front of an engine, at its address. Not for callers: `mq_inline.h` uses it.
 typedef struct mq_front {
-  // Where layouts without a number had their state: says forever that every inline call must make a real
-  // call.
-  uint32_t older[3];
   // `MQ_FRONT_LAYOUT` if everything queued is here, and calls for known contexts may be answered here; else
   // 0, or 2^32 - 1 while entries are moving into the queues.
   uint32_t open;
@@ -492,6 +486,8 @@ typedef struct mq_front {
   uint32_t no_receives;
   // `MQ_FRONT_LAYOUT` if no messages are in the queues behind the front, and no entries are moving; else 0.
   uint32_t no_messages;
+  // 0.
+  uint32_t reserved[3];
   // The sequence number of the next entry.
   uint64_t sequence;
   // The receives.
@@ -506,23 +502,8 @@ typedef struct mq_front {
 extern "C" {
 #endif // __cplusplus
 
-// Makes libmq take all its memory from `allocator`, which is copied. Call it once, before any other call but
-// `mq_version`, `mq_strerror` and `mq_structure_name`.
-//
-// When `allocate` returns null, the call in progress queues nothing and returns `MQ_ERR_MEMORY`; a call that
-// queues nothing anyway, such as `mq_purge`, does its work. (The memory that either uses then is the
-// system's.) Without such functions memory is the system's, and a process that gets none ends.
-//
-// The functions are called as long as anything in this process uses libmq. A component that may be unloaded on
-// its own, while others go on using the same libmq, must not supply functions that are unloaded
-// with it.
-//
-// Errors: `MQ_ERR_NULL`; `MQ_ERR_TOO_LATE` if libmq already holds memory; `MQ_ERR_MEMORY` if there is none for
-// the copy.
-//
-// # Safety
-// `allocator` is null or valid; its functions do what their types say.
-int mq_allocator_set(const struct mq_allocator *allocator);
+// A sentence in English for any status; never null, valid forever.
+const char *mq_strerror(int status);
 
 // The version of the library, as `major << 16 | minor << 8 | patch`.
 uint32_t mq_version(void);
@@ -592,6 +573,79 @@ int mq_context_free(struct mq_engine *engine,
                     uint32_t context,
                     mq_removed_fn back,
                     void *user);
+
+// Posts a receive, or takes the earliest unexpected message that it matches.
+//
+// `MQ_MATCHED`: `*message` and `*envelope` are written. `MQ_NONE`: the receive is queued,
+// `*handle` is written. Any of the three may be null. On an error the receive is not queued:
+// `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
+// `MQ_ERR_ANY_SOURCE`, `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`, `MQ_ERR_MEMORY`.
+//
+// # Safety
+// `engine` is null or was made by `mq_engine_new`, and unless it is locked no other thread uses
+// it; `pattern` is null or valid; the outputs are null or valid for a write, and overlap neither the
+// input nor each other.
+int mq_post(struct mq_engine *engine,
+            const struct mq_pattern *pattern,
+            void *receive,
+            struct mq_handle *handle,
+            void **message,
+            struct mq_envelope *envelope);
+
+// A message of `bytes` bytes arrives: the earliest posted receive that matches it takes it, or
+// else it is queued.
+//
+// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: the message is queued as
+// unexpected. On an error the message is not queued and remains the caller's: `MQ_ERR_NULL`,
+// `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`,
+// `MQ_ERR_ENTRY_BUDGET`, `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_SOURCE_ENTRY_BUDGET`,
+// `MQ_ERR_SOURCE_BYTE_BUDGET`, `MQ_ERR_MEMORY`.
+//
+// # Safety
+// As for `mq_post`.
+int mq_arrive(struct mq_engine *engine,
+              const struct mq_envelope *envelope,
+              uint64_t bytes,
+              void *message,
+              void **receive);
+
+// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
+//
+// `MQ_MATCHED`: `*message` and `*envelope` are written (unless null). `MQ_NONE`: no message
+// matches. Errors as for `mq_post`, without `MQ_ERR_MEMORY`.
+//
+// # Safety
+// As for `mq_post`.
+int mq_probe(struct mq_engine *engine,
+             const struct mq_pattern *pattern,
+             void **message,
+             struct mq_envelope *envelope);
+
+// Removes a posted receive, named by its handle.
+//
+// `MQ_MATCHED`: it was queued; `*receive` is written (unless null). `MQ_NONE`: it has already left
+// the queue: matched, cancelled or purged. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`,
+// `MQ_ERR_REENTRANT`.
+//
+// # Safety
+// As for `mq_post`.
+int mq_cancel(struct mq_engine *engine,
+              struct mq_handle handle,
+              void **receive);
+
+// Announces that this process takes part in a collective call of `traffic_class` with messages of
+// `bytes` bytes over `size` ranks. Only some structures use this.
+//
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`,
+// `MQ_ERR_ARGUMENT` (not a collective class).
+//
+// # Safety
+// As for `mq_post`.
+int mq_announce(struct mq_engine *engine,
+                uint32_t context,
+                uint32_t traffic_class,
+                uint64_t bytes,
+                uint32_t size);
 
 // Takes the earliest unexpected message that `pattern` matches, and queues nothing otherwise
 // (matched probe; first half of `mq_post`).
@@ -783,79 +837,6 @@ int mq_statistics_read(struct mq_engine *engine,
                        struct mq_statistics *statistics,
                        size_t size);
 
-// Posts a receive, or takes the earliest unexpected message that it matches.
-//
-// `MQ_MATCHED`: `*message` and `*envelope` are written. `MQ_NONE`: the receive is queued,
-// `*handle` is written. Any of the three may be null. On an error the receive is not queued:
-// `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`,
-// `MQ_ERR_ANY_SOURCE`, `MQ_ERR_ANY_TAG`, `MQ_ERR_ARGUMENT`, `MQ_ERR_MEMORY`.
-//
-// # Safety
-// `engine` is null or was made by `mq_engine_new`, and unless it is locked no other thread uses
-// it; `pattern` is null or valid; the outputs are null or valid for a write, and overlap neither the
-// input nor each other.
-int mq_post(struct mq_engine *engine,
-            const struct mq_pattern *pattern,
-            void *receive,
-            struct mq_handle *handle,
-            void **message,
-            struct mq_envelope *envelope);
-
-// A message of `bytes` bytes arrives: the earliest posted receive that matches it takes it, or
-// else it is queued.
-//
-// `MQ_MATCHED`: `*receive` is written (unless null). `MQ_NONE`: the message is queued as
-// unexpected. On an error the message is not queued and remains the caller's: `MQ_ERR_NULL`,
-// `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_RANK`, `MQ_ERR_ARGUMENT`,
-// `MQ_ERR_ENTRY_BUDGET`, `MQ_ERR_BYTE_BUDGET`, `MQ_ERR_SOURCE_ENTRY_BUDGET`,
-// `MQ_ERR_SOURCE_BYTE_BUDGET`, `MQ_ERR_MEMORY`.
-//
-// # Safety
-// As for `mq_post`.
-int mq_arrive(struct mq_engine *engine,
-              const struct mq_envelope *envelope,
-              uint64_t bytes,
-              void *message,
-              void **receive);
-
-// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
-//
-// `MQ_MATCHED`: `*message` and `*envelope` are written (unless null). `MQ_NONE`: no message
-// matches. Errors as for `mq_post`, without `MQ_ERR_MEMORY`.
-//
-// # Safety
-// As for `mq_post`.
-int mq_probe(struct mq_engine *engine,
-             const struct mq_pattern *pattern,
-             void **message,
-             struct mq_envelope *envelope);
-
-// Removes a posted receive, named by its handle.
-//
-// `MQ_MATCHED`: it was queued; `*receive` is written (unless null). `MQ_NONE`: it has already left
-// the queue: matched, cancelled or purged. Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`,
-// `MQ_ERR_REENTRANT`.
-//
-// # Safety
-// As for `mq_post`.
-int mq_cancel(struct mq_engine *engine,
-              struct mq_handle handle,
-              void **receive);
-
-// Announces that this process takes part in a collective call of `traffic_class` with messages of
-// `bytes` bytes over `size` ranks. Only some structures use this.
-//
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`,
-// `MQ_ERR_ARGUMENT` (not a collective class).
-//
-// # Safety
-// As for `mq_post`.
-int mq_announce(struct mq_engine *engine,
-                uint32_t context,
-                uint32_t traffic_class,
-                uint64_t bytes,
-                uint32_t size);
-
 // Opens a session and writes it to `*session`; engines join it by `mq_engine_options.session`.
 //
 // A variable with a wrong value gives one line on stderr, from rank 0, and counts as not set. The
@@ -883,8 +864,23 @@ int mq_session_open(const struct mq_session_options *options,
 // `session` is null or was made by `mq_session_open`.
 int mq_session_close(struct mq_session *session);
 
-// A sentence in English for any status; never null, valid forever.
-const char *mq_strerror(int status);
+// Makes libmq take all its memory from `allocator`, which is copied. Call it once, before any other call but
+// `mq_version`, `mq_strerror` and `mq_structure_name`.
+//
+// When `allocate` returns null, the call in progress queues nothing and returns `MQ_ERR_MEMORY`; a call that
+// queues nothing anyway, such as `mq_purge`, does its work. (The memory that either uses then is the
+// system's.) Without such functions memory is the system's, and a process that gets none ends.
+//
+// The functions are called as long as anything in this process uses libmq. A component that may be unloaded on
+// its own, while others go on using the same libmq, must not supply functions that are unloaded
+// with it.
+//
+// Errors: `MQ_ERR_NULL`; `MQ_ERR_TOO_LATE` if libmq already holds memory; `MQ_ERR_MEMORY` if there is none for
+// the copy.
+//
+// # Safety
+// `allocator` is null or valid; its functions do what their types say.
+int mq_allocator_set(const struct mq_allocator *allocator);
 
 #ifdef __cplusplus
 }  // extern "C"

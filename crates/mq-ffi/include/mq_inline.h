@@ -24,7 +24,7 @@
 
 /* The layout that this file knows. */
 #ifndef MQ_INLINE_LAYOUT
-#define MQ_INLINE_LAYOUT 4
+#define MQ_INLINE_LAYOUT 1
 #endif
 #if MQ_INLINE_LAYOUT != MQ_FRONT_LAYOUT
 #error "mq_inline.h and mq.h belong to different versions of libmq: take both from the same installation"

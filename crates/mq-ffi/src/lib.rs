@@ -35,22 +35,33 @@ compile_error!(
     "libmq needs 64-bit pointers: the entries of its front consist of words of that size"
 );
 
-mod aliases;
-mod allocator;
-mod class;
+// The header has its functions, types and constants in the order of these.
+mod status;
+
 mod engine;
-mod front;
-mod gate;
+mod types;
+
+mod operations;
+
 mod halves;
+
 mod inspect;
+
+mod session;
+
+mod allocator;
+
+mod class;
+
+mod front;
+
+// Nothing of these is in the header.
+mod aliases;
+mod gate;
 mod limits;
 mod lock;
 mod matching;
-mod operations;
 mod plain;
-mod session;
-mod status;
-mod types;
 mod watch;
 mod ways;
 

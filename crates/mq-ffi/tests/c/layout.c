@@ -1,7 +1,5 @@
-/* A caller that was compiled with another layout of the front: every inline call of its has to be a call, and right.
- * And what a caller of the layouts that had no number looks at: it has to see a front that is closed. */
+/* A caller that was compiled with another layout of the front: every inline call of its has to be a call, and right. */
 #include <stdio.h>
-#include <string.h>
 
 #include "mq.h"
 
@@ -52,7 +50,6 @@ static int counted_queue_message(mq_engine *engine, const mq_envelope *envelope,
 #define mq_deliver counted_deliver
 #define mq_queue_receive counted_queue_receive
 #define mq_queue_message counted_queue_message
-enum { LAYOUT = MQ_FRONT_LAYOUT };
 #undef MQ_FRONT_LAYOUT
 #define MQ_FRONT_LAYOUT 1000
 #define MQ_INLINE_LAYOUT 1000
@@ -66,13 +63,6 @@ enum { LAYOUT = MQ_FRONT_LAYOUT };
         }                                                                     \
     } while (0)
 
-static int seems_closed(const mq_engine *engine)
-{
-    uint32_t older[3];
-    memcpy(older, engine, sizeof older);
-    return older[0] == 0 && older[1] != 0 && older[2] != 0;
-}
-
 int main(void)
 {
     mq_engine *engine;
@@ -81,14 +71,13 @@ int main(void)
     mq_envelope envelope = {.source = 1, .tag = 5};
     int receive, message;
     void *taken;
-    CHECK(mq_engine_new(NULL, &engine) == MQ_NONE && seems_closed(engine));
-    CHECK(mq_context_create(engine, 0, &options) == MQ_NONE && seems_closed(engine));
+    CHECK(mq_engine_new(NULL, &engine) == MQ_NONE);
+    CHECK(mq_context_create(engine, 0, &options) == MQ_NONE);
     for (int i = 0; i < 100; i++) {
         calls = 0;
         CHECK(mq_inline_post(engine, &pattern, &receive, NULL, NULL, NULL) == MQ_NONE && calls == 1);
-        CHECK(seems_closed(engine));
         CHECK(mq_inline_arrive(engine, &envelope, 8, &message, &taken) == MQ_MATCHED && calls == 2);
-        CHECK(taken == &receive && seems_closed(engine));
+        CHECK(taken == &receive);
         CHECK(mq_inline_deliver(engine, &envelope, NULL) == MQ_NONE && calls == 3);
         CHECK(mq_inline_queue_message(engine, &envelope, 8, &message, NULL) == MQ_NONE && calls == 4);
         CHECK(mq_inline_extract(engine, &pattern, &taken, NULL) == MQ_MATCHED && calls == 5);
@@ -96,7 +85,7 @@ int main(void)
         CHECK(mq_inline_queue_receive(engine, &pattern, &receive, NULL) == MQ_NONE && calls == 6);
         CHECK(mq_inline_deliver(engine, &envelope, &taken) == MQ_MATCHED && calls == 7);
     }
-    CHECK(mq_engine_free(engine) == MQ_NONE && seems_closed(engine));
+    CHECK(mq_engine_free(engine) == MQ_NONE);
     CHECK(mq_version() == (MQ_VERSION_MAJOR << 16 | MQ_VERSION_MINOR << 8 | MQ_VERSION_PATCH));
     printf("another layout: every inline call is a call\n");
     return 0;
