@@ -92,11 +92,10 @@
 //! [acknowledges](Communicator::acknowledge_deaths) the death. A receive that fails so is over, and took
 //! nothing.
 //!
-//! A process that has left properly matters to receives and probes from any source only if nobody else
-//! is left, and only to those that wait: `test` and `iprobe` then find nothing, forever, and
-//! [`ended`](Communicator::ended) tells why. Once any process is known to have ended, and while there is a revoked
-//! communicator, receives take longer: those that are posted wait in the engine, as with `MQ_BYPASS=0`, and blocking ones
-//! look there first.
+//! A process that has left properly matters to receives and probes from any source only if nobody else is left, and
+//! only to those that wait: `test` and `iprobe` then find nothing, forever, and [`ended`](Communicator::ended) tells
+//! why. Once any process is known to have ended, and while there is a revoked communicator, receives take longer:
+//! those that are posted wait in the engine, as with `MQ_BYPASS=0`, and blocking ones look there first.
 //!
 //! A collective operation fails at the ranks that find a member gone; all survivors complete it, and can
 //! go on to the next. So it may fail at some ranks only: they find out by [`Communicator::agree`], and

@@ -7,19 +7,16 @@
 //! ```
 //! use mq_core::mpi::{MpiEnvelope, MpiPattern};
 //! use mq_core::structures::Indexed;
-//! use mq_core::{Arrive, ContextOptions, Engine, Post, Source};
+//! use mq_core::{ContextOptions, Engine, Post, Source};
 //!
 //! let mut engine: Engine<Indexed<MpiPattern, &str, &[u8]>> = Engine::new();
 //! engine.create_context(0, ContextOptions::new().size(4))?;
 //!
 //! let queued = engine.post(MpiPattern::new(0, Source::Any, 7), "from anyone")?;
 //! assert!(matches!(queued, Post::Queued(_)));
-//! match engine.arrive(MpiEnvelope::new(0, 3, 7), b"hello")? {
-//!     Arrive::Matched { receive, message, .. } => {
-//!         assert_eq!((receive, message), ("from anyone", &b"hello"[..]));
-//!     }
-//!     Arrive::Unexpected => unreachable!("a receive was posted"),
-//! }
+//! let arrived = engine.arrive(MpiEnvelope::new(0, 3, 7), b"hello")?;
+//! let (_, receive, message) = arrived.matched().expect("a receive was posted");
+//! assert_eq!((receive, message), ("from anyone", &b"hello"[..]));
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!

@@ -34,6 +34,12 @@ impl Add for Memory {
     }
 }
 
+impl core::iter::Sum for Memory {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), Add::add)
+    }
+}
+
 impl AddAssign for Memory {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;

@@ -48,6 +48,45 @@ pub enum Arrive<P, R, M> {
     Unexpected,
 }
 
+impl<E, R, M> Post<E, R, M> {
+    /// The envelope, the message, and the receive that took it; `None` if the receive waits.
+    #[inline]
+    pub fn matched(self) -> Option<(E, M, R)> {
+        match self {
+            Self::Matched {
+                envelope,
+                message,
+                receive,
+            } => Some((envelope, message, receive)),
+            Self::Queued(_) => None,
+        }
+    }
+
+    /// The name of a receive that waits.
+    #[inline]
+    pub const fn handle(&self) -> Option<Handle> {
+        match *self {
+            Self::Queued(handle) => Some(handle),
+            Self::Matched { .. } => None,
+        }
+    }
+}
+
+impl<P, R, M> Arrive<P, R, M> {
+    /// The pattern, the receive, and the message that it takes; `None` if the message waits.
+    #[inline]
+    pub fn matched(self) -> Option<(P, R, M)> {
+        match self {
+            Self::Matched {
+                pattern,
+                receive,
+                message,
+            } => Some((pattern, receive, message)),
+            Self::Unexpected => None,
+        }
+    }
+}
+
 /// One entry of either queue, as shown to a visitor.
 #[derive(Debug)]
 pub enum Entry<'a, P: Pattern, R, M> {
@@ -177,10 +216,8 @@ pub type ShownOf<'a, Q> = (
 /// // A message comes first and waits; the receive takes it.
 /// let waits = queues.arrive(MpiEnvelope::new(0, 5, 7), vec![4]);
 /// assert!(matches!(waits, Arrive::Unexpected));
-/// match queues.post(MpiPattern::new(0, 5, 7), "second") {
-///     Post::Matched { message, .. } => assert_eq!(message, [4]),
-///     Post::Queued(_) => unreachable!("the message was there"),
-/// }
+/// let (_, message, _) = queues.post(MpiPattern::new(0, 5, 7), "second").matched().expect("it waits");
+/// assert_eq!(message, [4]);
 /// ```
 pub trait MatchQueues: Sized {
     /// What receives ask for.
@@ -195,6 +232,199 @@ pub trait MatchQueues: Sized {
 
     /// Whether one object serves one context or all of them. Called by [`Engine`](crate::Engine).
     fn scope(config: &Config) -> Scope;
+
+    // The steps of MPI.
+
+    /// Posts a receive: takes the earliest unexpected message that `pattern` matches, or else
+    /// queues the receive. `MPI_Recv`, `MPI_Irecv`, MPI 4.1 §3.2.4, §3.7.
+    ///
+    /// # Cost
+    /// One search of the unexpected queue, and an insertion. The cost of a search, here and in the methods
+    /// below, depends on the structure; its module states it ([`structures`](crate::structures) lists them).
+    ///
+    /// # Panics
+    /// If a queue would hold more than 2^31 - 256 entries, as do `arrive`, `queue_receive` and `queue_message`.
+    #[inline(always)]
+    fn post(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> PostOf<Self> {
+        self.post_metered(pattern, receive, &mut Unmetered)
+    }
+
+    /// A message arrives: takes the earliest posted receive that matches it, or else queues the
+    /// message.
+    ///
+    /// # Cost
+    /// One search of the posted queue, and an insertion.
+    #[inline(always)]
+    fn arrive(&mut self, envelope: EnvelopeOf<Self>, message: Self::Message) -> ArriveOf<Self> {
+        self.arrive_metered(envelope, message, &mut Unmetered)
+    }
+
+    /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
+    /// `MPI_Probe`, `MPI_Iprobe`, MPI 4.1 §3.8.1.
+    ///
+    /// Takes `&mut self` so that a structure may index what is repeatedly asked for.
+    #[inline(always)]
+    fn probe(&mut self, pattern: &Self::Pattern) -> Option<SeenOf<'_, Self>> {
+        self.probe_metered(pattern, &mut Unmetered)
+    }
+
+    /// Takes the earliest unexpected message that `pattern` matches; otherwise queues nothing.
+    /// `MPI_Mprobe`, `MPI_Improbe`, MPI 4.1 §3.8.2.
+    ///
+    /// # Cost
+    /// One search of the unexpected queue, as for `find` and `probe`.
+    #[inline(always)]
+    #[must_use = "this is the message"]
+    fn extract(&mut self, pattern: &Self::Pattern) -> Option<TakenOf<Self>> {
+        self.extract_metered(pattern, &mut Unmetered)
+    }
+
+    /// Takes a receive out of the posted queue by name (`MPI_Cancel`, MPI 4.1 §3.8.4).
+    ///
+    /// `None` if it has already left the queue: matched, cancelled or purged.
+    ///
+    /// # Cost
+    /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
+    /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
+    #[must_use = "`None` means that the receive has matched; otherwise this is the receive"]
+    fn cancel(&mut self, handle: Handle) -> Option<Self::Receive>;
+
+    // Their halves, for callers that do something between a search and what follows it.
+
+    /// Shows the earliest unexpected message that `pattern` matches and names it, so that
+    /// [`take`](Self::take) can remove it without another search.
+    #[inline(always)]
+    fn find(&mut self, pattern: &Self::Pattern) -> Option<FoundOf<'_, Self>> {
+        self.find_metered(pattern, &mut Unmetered)
+    }
+
+    /// Shows the earliest posted receive that matches a message and names it, so that
+    /// [`cancel`](Self::cancel) can take it without another search: the mirror image of
+    /// [`find`](Self::find), for a caller that compares the first matches of several objects.
+    #[inline(always)]
+    fn find_receive(&mut self, envelope: &EnvelopeOf<Self>) -> Option<ShownOf<'_, Self>> {
+        self.find_receive_metered(envelope, &mut Unmetered)
+    }
+
+    /// Takes out the message that [`find`](Self::find) named; `None` if it has already left the queue.
+    ///
+    /// # Cost
+    /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
+    /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
+    #[must_use = "this is the message"]
+    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>>;
+
+    /// Takes the earliest posted receive that matches a message; otherwise queues nothing. For a
+    /// caller that has no room for an unexpected message, or must prepare the message before queueing it.
+    ///
+    /// # Cost
+    /// One search of the posted queue, as for `find_receive`.
+    #[inline(always)]
+    #[must_use = "this is the receive"]
+    fn deliver(&mut self, envelope: &EnvelopeOf<Self>) -> Option<(Self::Pattern, Self::Receive)> {
+        self.deliver_metered(envelope, &mut Unmetered)
+    }
+
+    /// Queues a receive without a search: the second half of [`post`](Self::post), for a caller
+    /// whose [`extract`](Self::extract) or [`find`](Self::find) with the same pattern found nothing,
+    /// with no other operation in between but [`raise_sequence`](Self::raise_sequence). If a message that
+    /// the receive matches is queued, later messages may pass the receive over until that message is taken.
+    /// Later receives and messages of the same key may be passed over too, until none of one kind is left.
+    fn queue_receive(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> Handle;
+
+    /// Queues a message without a search: the second half of [`arrive`](Self::arrive), for a caller
+    /// whose [`deliver`](Self::deliver) or [`find_receive`](Self::find_receive) of the same envelope
+    /// found nothing, with no other operation in between; otherwise as for
+    /// [`queue_receive`](Self::queue_receive).
+    fn queue_message(
+        &mut self,
+        envelope: EnvelopeOf<Self>,
+        message: Self::Message,
+    ) -> MessageHandle;
+
+    // What is queued.
+
+    /// Number of posted receives.
+    fn posted_len(&self) -> usize;
+
+    /// Number of unexpected messages.
+    fn unexpected_len(&self) -> usize;
+
+    /// Shows all entries: posted receives in posting order, then messages in order of arrival.
+    ///
+    /// # Cost
+    /// Visits and sorts all entries; allocates.
+    fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Self>));
+
+    /// Removes the entries that `select` chooses from both queues and hands each to `back`: posted
+    /// receives in posting order, then messages in order of arrival (communicator free, revoke, peer
+    /// failure). `select` is asked about every entry, in the order of [`visit`](Self::visit), before any
+    /// is removed. A structure that keeps contexts apart may purge and visit one context after another.
+    ///
+    /// # Cost
+    /// Visits and sorts all entries; allocates.
+    fn purge(
+        &mut self,
+        select: &mut dyn FnMut(EntryOf<'_, Self>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Self>),
+    );
+
+    /// Drops all entries and forgets what was learned about senders, calls and lengths; memory may be
+    /// kept for reuse.
+    ///
+    /// # Panics
+    /// If dropping a payload panics; the queues are unusable then.
+    fn clear(&mut self);
+
+    // The numbers of handles.
+
+    /// A number greater than those of all handles given so far, for receives and messages, and at least
+    /// [`Config::first_sequence`] and every number that the queues were [raised](Self::raise_sequence) to.
+    fn next_sequence(&self) -> u64;
+
+    /// How many entries have been queued so far, receives and messages together, wrapping at 2^32: the
+    /// difference of two results is the number queued in between.
+    ///
+    /// A structure that does not count returns 0. A `SharedEngine` uses the count to judge how much
+    /// threads wait for each other; without it, the engine never divides a context of its own accord.
+    fn queued_total(&self) -> u32 {
+        0
+    }
+
+    /// Numbers the receives and messages queued from now on from at least `sequence`, or from
+    /// 2^64 - 2^48 if that is less: for a caller that compares the numbers of several objects.
+    fn raise_sequence(&mut self, sequence: u64);
+
+    // What a structure may learn.
+
+    /// One more context will use these queues, which serve several. Handles given from now on are
+    /// numbered from `config.first_sequence`, and `config.size` may exceed all sizes known so far.
+    ///
+    /// [`Engine`](crate::Engine) calls this for structures of process scope.
+    fn add_context(&mut self, config: &Config);
+
+    /// The size or the promises of a context that these queues serve have changed. `config` has the new ones; its
+    /// kind and tuning are the engine's defaults, not this context's. Plans made from the number of ranks may be
+    /// remade, as far as no entry depends on them; handles keep their meaning. A permission that is withdrawn, such
+    /// as relaxed matching order, must not be used any longer.
+    ///
+    /// [`Engine`](crate::Engine) calls this when it updates a context, after checking that every queued
+    /// entry fits the new size. A structure that uses no permission matches correctly without it.
+    fn update_context(&mut self, _context: ContextId, _config: &Config) {}
+
+    /// One of the contexts that these queues serve no longer exists, and all its entries have left:
+    /// what was learned about its senders is useless.
+    ///
+    /// [`Engine`](crate::Engine) calls this when a context is freed. Never required for correct matching.
+    fn remove_context(&mut self, _context: ContextId) {}
+
+    /// Announces that this process is about to take part in a collective call.
+    ///
+    /// Structures that plan their queues by the program's collectives use it; the others ignore it.
+    /// Never required for correct matching.
+    fn announce(&mut self, _call: &CollectiveCall) {}
+
+    // The searches again, with a count of what they visit.
 
     /// [`post`](Self::post), reporting the cost of its search.
     fn post_metered(
@@ -233,27 +463,6 @@ pub trait MatchQueues: Sized {
         }
     }
 
-    /// [`extract`](Self::extract), reporting the cost of its search.
-    fn extract_metered(
-        &mut self,
-        pattern: &Self::Pattern,
-        meter: &mut impl Meter,
-    ) -> Option<TakenOf<Self>> {
-        let (message, ..) = self.find_metered(pattern, meter)?;
-        self.take(message)
-    }
-
-    /// [`deliver`](Self::deliver), reporting the cost of its search.
-    fn deliver_metered(
-        &mut self,
-        envelope: &EnvelopeOf<Self>,
-        meter: &mut impl Meter,
-    ) -> Option<DeliveredOf<Self>> {
-        let (handle, pattern, _) = self.find_receive_metered(envelope, meter)?;
-        let receive = self.cancel(handle)?;
-        Some((pattern, receive))
-    }
-
     /// [`probe`](Self::probe), reporting the cost of its search.
     fn probe_metered(
         &mut self,
@@ -262,6 +471,16 @@ pub trait MatchQueues: Sized {
     ) -> Option<SeenOf<'_, Self>> {
         let (_, envelope, message) = self.find_metered(pattern, meter)?;
         Some((envelope, message))
+    }
+
+    /// [`extract`](Self::extract), reporting the cost of its search.
+    fn extract_metered(
+        &mut self,
+        pattern: &Self::Pattern,
+        meter: &mut impl Meter,
+    ) -> Option<TakenOf<Self>> {
+        let (message, ..) = self.find_metered(pattern, meter)?;
+        self.take(message)
     }
 
     /// [`find`](Self::find), reporting the cost of its search.
@@ -278,184 +497,14 @@ pub trait MatchQueues: Sized {
         meter: &mut impl Meter,
     ) -> Option<ShownOf<'_, Self>>;
 
-    /// Takes out the message that [`find`](Self::find) named; `None` if it has already left the queue.
-    ///
-    /// # Cost
-    /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
-    /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
-    #[must_use = "this is the message"]
-    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>>;
-
-    /// Queues a receive without a search: the second half of [`post`](Self::post), for a caller
-    /// whose [`extract`](Self::extract) or [`find`](Self::find) with the same pattern found nothing,
-    /// with no other operation in between but [`raise_sequence`](Self::raise_sequence). If a message that
-    /// the receive matches is queued, later messages may pass the receive over until that message is taken.
-    /// Later receives and messages of the same key may be passed over too, until none of one kind is left.
-    fn queue_receive(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> Handle;
-
-    /// Queues a message without a search: the second half of [`arrive`](Self::arrive), for a caller
-    /// whose [`deliver`](Self::deliver) or [`find_receive`](Self::find_receive) of the same envelope
-    /// found nothing, with no other operation in between; otherwise as for
-    /// [`queue_receive`](Self::queue_receive).
-    fn queue_message(
+    /// [`deliver`](Self::deliver), reporting the cost of its search.
+    fn deliver_metered(
         &mut self,
-        envelope: EnvelopeOf<Self>,
-        message: Self::Message,
-    ) -> MessageHandle;
-
-    /// Takes a receive out of the posted queue by name (`MPI_Cancel`, MPI 4.1 §3.8.4).
-    ///
-    /// `None` if it has already left the queue: matched, cancelled or purged.
-    ///
-    /// # Cost
-    /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
-    /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
-    #[must_use = "`None` means that the receive has matched; otherwise this is the receive"]
-    fn cancel(&mut self, handle: Handle) -> Option<Self::Receive>;
-
-    /// Removes the entries that `select` chooses from both queues and hands each to `back`: posted
-    /// receives in posting order, then messages in order of arrival (communicator free, revoke, peer
-    /// failure). `select` is asked about every entry, in the order of [`visit`](Self::visit), before any
-    /// is removed. A structure that keeps contexts apart may purge and visit one context after another.
-    ///
-    /// # Cost
-    /// Visits and sorts all entries; allocates.
-    fn purge(
-        &mut self,
-        select: &mut dyn FnMut(EntryOf<'_, Self>) -> bool,
-        back: &mut dyn FnMut(RemovedOf<Self>),
-    );
-
-    /// Shows all entries: posted receives in posting order, then messages in order of arrival.
-    ///
-    /// # Cost
-    /// Visits and sorts all entries; allocates.
-    fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Self>));
-
-    /// Number of posted receives.
-    fn posted_len(&self) -> usize;
-
-    /// Number of unexpected messages.
-    fn unexpected_len(&self) -> usize;
-
-    /// A number greater than those of all handles given so far, for receives and messages, and at least
-    /// [`Config::first_sequence`] and every number that the queues were [raised](Self::raise_sequence) to.
-    fn next_sequence(&self) -> u64;
-
-    /// How many entries have been queued so far, receives and messages together, wrapping at 2^32: the
-    /// difference of two results is the number queued in between.
-    ///
-    /// A structure that does not count returns 0. A `SharedEngine` uses the count to judge how much
-    /// threads wait for each other; without it, the engine never divides a context of its own accord.
-    fn queued_total(&self) -> u32 {
-        0
-    }
-
-    /// Numbers the receives and messages queued from now on from at least `sequence`, or from
-    /// 2^64 - 2^48 if that is less: for a caller that compares the numbers of several objects.
-    fn raise_sequence(&mut self, sequence: u64);
-
-    /// One more context will use these queues, which serve several. Handles given from now on are
-    /// numbered from `config.first_sequence`, and `config.size` may exceed all sizes known so far.
-    ///
-    /// [`Engine`](crate::Engine) calls this for structures of process scope.
-    fn add_context(&mut self, config: &Config);
-
-    /// One of the contexts that these queues serve no longer exists, and all its entries have left:
-    /// what was learned about its senders is useless.
-    ///
-    /// [`Engine`](crate::Engine) calls this when a context is freed. Never required for correct matching.
-    fn remove_context(&mut self, _context: ContextId) {}
-
-    /// The size or the promises of a context that these queues serve have changed; `config` has the new ones. (Its
-    /// kind and tuning are what a context that asks for none would be created with, not what this one was.) Plans made from the number of ranks may be remade, as far as no
-    /// entry depends on them; handles keep their meaning. A permission that is withdrawn, such as relaxed
-    /// matching order, must not be used any longer.
-    ///
-    /// [`Engine`](crate::Engine) calls this when it updates a context, after checking that every queued
-    /// entry fits the new size. A structure that uses no permission matches correctly without it.
-    fn update_context(&mut self, _context: ContextId, _config: &Config) {}
-
-    /// Drops all entries and forgets what was learned about senders, calls and lengths; memory may be
-    /// kept for reuse.
-    ///
-    /// # Panics
-    /// If dropping a payload panics; the queues are unusable then.
-    fn clear(&mut self);
-
-    /// Announces that this process is about to take part in a collective call.
-    ///
-    /// Structures that plan their queues by the program's collectives use it; the others ignore it.
-    /// Never required for correct matching.
-    fn announce(&mut self, _call: &CollectiveCall) {}
-
-    /// Posts a receive: takes the earliest unexpected message that `pattern` matches, or else
-    /// queues the receive. `MPI_Recv`, `MPI_Irecv`, MPI 4.1 §3.2.4, §3.7.
-    ///
-    /// # Cost
-    /// One search of the unexpected queue, and an insertion. The cost of a search, here and in the methods
-    /// below, depends on the structure; its module states it ([`structures`](crate::structures) lists them).
-    ///
-    /// # Panics
-    /// If a queue would hold more than 2^31 - 256 entries, as do `arrive`, `queue_receive` and `queue_message`.
-    #[inline(always)]
-    fn post(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> PostOf<Self> {
-        self.post_metered(pattern, receive, &mut Unmetered)
-    }
-
-    /// A message arrives: takes the earliest posted receive that matches it, or else queues the
-    /// message.
-    ///
-    /// # Cost
-    /// One search of the posted queue, and an insertion.
-    #[inline(always)]
-    fn arrive(&mut self, envelope: EnvelopeOf<Self>, message: Self::Message) -> ArriveOf<Self> {
-        self.arrive_metered(envelope, message, &mut Unmetered)
-    }
-
-    /// Takes the earliest unexpected message that `pattern` matches; otherwise queues nothing.
-    /// `MPI_Mprobe`, `MPI_Improbe`, MPI 4.1 §3.8.2.
-    ///
-    /// # Cost
-    /// One search of the unexpected queue, as for `find` and `probe`.
-    #[inline(always)]
-    #[must_use = "this is the message"]
-    fn extract(&mut self, pattern: &Self::Pattern) -> Option<TakenOf<Self>> {
-        self.extract_metered(pattern, &mut Unmetered)
-    }
-
-    /// Takes the earliest posted receive that matches a message; otherwise queues nothing. For a
-    /// caller that has no room for an unexpected message, or must prepare the message before queueing it.
-    ///
-    /// # Cost
-    /// One search of the posted queue, as for `find_receive`.
-    #[inline(always)]
-    #[must_use = "this is the receive"]
-    fn deliver(&mut self, envelope: &EnvelopeOf<Self>) -> Option<(Self::Pattern, Self::Receive)> {
-        self.deliver_metered(envelope, &mut Unmetered)
-    }
-
-    /// Shows the earliest unexpected message that `pattern` matches and names it, so that
-    /// [`take`](Self::take) can remove it without another search.
-    #[inline(always)]
-    fn find(&mut self, pattern: &Self::Pattern) -> Option<FoundOf<'_, Self>> {
-        self.find_metered(pattern, &mut Unmetered)
-    }
-
-    /// Shows the earliest posted receive that matches a message and names it, so that
-    /// [`cancel`](Self::cancel) can take it without another search: the mirror image of
-    /// [`find`](Self::find), for a caller that compares the first matches of several objects.
-    #[inline(always)]
-    fn find_receive(&mut self, envelope: &EnvelopeOf<Self>) -> Option<ShownOf<'_, Self>> {
-        self.find_receive_metered(envelope, &mut Unmetered)
-    }
-
-    /// Shows the earliest unexpected message that `pattern` matches, and removes nothing.
-    /// `MPI_Probe`, `MPI_Iprobe`, MPI 4.1 §3.8.1.
-    ///
-    /// Takes `&mut self` so that a structure may index what is repeatedly asked for.
-    #[inline(always)]
-    fn probe(&mut self, pattern: &Self::Pattern) -> Option<SeenOf<'_, Self>> {
-        self.probe_metered(pattern, &mut Unmetered)
+        envelope: &EnvelopeOf<Self>,
+        meter: &mut impl Meter,
+    ) -> Option<DeliveredOf<Self>> {
+        let (handle, pattern, _) = self.find_receive_metered(envelope, meter)?;
+        let receive = self.cancel(handle)?;
+        Some((pattern, receive))
     }
 }

@@ -16,7 +16,7 @@ use crate::matching::{Matching, Message, RemovedOf};
 use crate::session::session_of;
 use crate::status::{
     MQ_ERR_ARGUMENT, MQ_ERR_MEMORY, MQ_ERR_NULL, MQ_ERR_STRUCTURE, MQ_ERR_UNKNOWN_CONTEXT, MQ_NONE,
-    of,
+    status_of,
 };
 use crate::types::{
     MQ_ALLOW_OVERTAKING, MQ_LOCKED, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG, MQ_NO_FRONT, MQ_STATISTICS,
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn mq_context_create(
         }
         let group = group(options);
         let engine = entered.matching.engine_mut();
-        engine.create_context(context, made).map_err(of)?;
+        engine.create_context(context, made).map_err(status_of)?;
         if allocator::has_refused() {
             let _ = engine.free_context(context, &mut |_| ());
             return Err(MQ_ERR_MEMORY);
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn mq_context_update(
         let engine = entered.matching.engine_mut();
         engine.limits(context).ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
         front::check(&entered.front, context, last_rank, promises)?;
-        engine.update_context(context, wanted).map_err(of)?;
+        engine.update_context(context, wanted).map_err(status_of)?;
         let is_empty = engine.context_lengths(context) == Ok((0, 0));
         if let Some(watch) = entered.matching.watch_mut() {
             watch.context_updated(context, group(options), is_empty);

@@ -241,9 +241,9 @@ pub(crate) unsafe extern "C" fn queue_receive_around(
 
 /// Queues a probe that waits for its message, like a receive: `mq_deliver` or `mq_arrive` hands it back, as a receive
 /// that has matched, and the caller completes it and delivers the same message again. As with `mq_queue_receive`, the
-/// last operation must have been a search for that message that found nothing. Until then it counts as a posted receive, in the lengths,
-/// for `mq_visit`, `mq_purge` and `mq_cancel`. (A trace records it as a probe that saw nothing, at the point
-/// where it was queued, and statistics count it as one.)
+/// last operation must have been a search for that message that found nothing. Until then it counts as a posted
+/// receive, in the lengths, for `mq_visit`, `mq_purge` and `mq_cancel`. (A trace records it as a probe that saw
+/// nothing, at the point where it was queued, and statistics count it as one.)
 ///
 /// Outcomes, outputs and errors as for `mq_queue_receive`.
 ///

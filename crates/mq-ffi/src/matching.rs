@@ -9,7 +9,7 @@ use mq_core::{Arrive, Engine, Entry, Error, Footprint, Handle, MessageHandle, Po
 use crate::aliases::Aliases;
 use crate::allocator::Debt;
 use crate::front;
-use crate::status::{MQ_ERR_MEMORY, of};
+use crate::status::{MQ_ERR_MEMORY, status_of};
 use crate::types::{MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
 use crate::watch::Watch;
 use crate::{allocator, watch};
@@ -199,7 +199,7 @@ impl Matching {
             return self.post_watched(pattern, receive);
         }
         let post = self.engine.post(pattern, receive);
-        match post.map_err(|refused| of(refused.error))? {
+        match post.map_err(|refused| status_of(refused.error))? {
             Post::Queued(handle) => {
                 self.receive_queued(handle)?;
                 Ok(Posted::Queued(handle))
@@ -232,7 +232,7 @@ impl Matching {
             return self.arrive_in_halves(envelope, bytes, cookie);
         }
         let arrival = self.engine.arrive(envelope, Message { cookie, bytes });
-        match arrival.map_err(|refused| of(refused.error))? {
+        match arrival.map_err(|refused| status_of(refused.error))? {
             Arrive::Unexpected => {
                 self.unexpected += 1;
                 Ok(None)
@@ -261,7 +261,7 @@ impl Matching {
     #[inline]
     pub(crate) fn extract(&mut self, pattern: &MpiPattern) -> Result<Option<Taken>, c_int> {
         let taken = match &mut self.watch {
-            None => self.engine.extract(pattern).map_err(of)?,
+            None => self.engine.extract(pattern).map_err(status_of)?,
             Some(watch) => watch.extract(&mut self.engine, pattern)?,
         };
         self.unexpected -= u32::from(taken.is_some());
@@ -274,7 +274,7 @@ impl Matching {
         pattern: &MpiPattern,
     ) -> Result<Option<(MessageHandle, Taken)>, c_int> {
         let found = match &mut self.watch {
-            None => self.engine.find(pattern).map_err(of)?,
+            None => self.engine.find(pattern).map_err(status_of)?,
             Some(watch) => return watch.find(&mut self.engine, pattern),
         };
         Ok(found.map(|(name, envelope, message)| (name, (envelope, message.cookie))))
@@ -295,7 +295,7 @@ impl Matching {
     #[inline]
     pub(crate) fn deliver(&mut self, envelope: &MpiEnvelope) -> Result<Option<*mut c_void>, c_int> {
         let delivered = match &mut self.watch {
-            None => self.engine.deliver(envelope).map_err(of)?,
+            None => self.engine.deliver(envelope).map_err(status_of)?,
             Some(watch) => watch.deliver(&mut self.engine, envelope)?,
         };
         self.posted -= u32::from(delivered.is_some());
@@ -318,7 +318,7 @@ impl Matching {
                 return Ok(handle);
             }
         };
-        let handle = handle.map_err(|refused| of(refused.error))?;
+        let handle = handle.map_err(|refused| status_of(refused.error))?;
         self.receive_queued(handle)?;
         Ok(handle)
     }
@@ -335,7 +335,7 @@ impl Matching {
         let name = match &mut self.watch {
             None => engine
                 .queue_message(envelope, message)
-                .map_err(|refused| of(refused.error))?,
+                .map_err(|refused| status_of(refused.error))?,
             Some(watch) => {
                 let name = watch.queue_message(engine, envelope, message, debt)?;
                 self.unexpected += 1;
@@ -361,7 +361,7 @@ impl Matching {
             self.posted += 1;
             self.few_then = u8::MAX;
         }
-        queued.map_err(|refused| of(refused.error))
+        queued.map_err(|refused| status_of(refused.error))
     }
 
     /// Queues a message that the engine already owns.
@@ -378,7 +378,7 @@ impl Matching {
             self.unexpected += 1;
             self.few_then = u8::MAX;
         }
-        queued.map_err(|refused| of(refused.error))
+        queued.map_err(|refused| status_of(refused.error))
     }
 
     #[inline]
@@ -416,7 +416,7 @@ impl Matching {
             Some(watch) => watch.purge(&mut self.engine, context, select, back),
         };
         self.count();
-        purged.map_err(of)
+        purged.map_err(status_of)
     }
 
     pub(crate) fn free_context(
@@ -431,7 +431,7 @@ impl Matching {
             Some(watch) => watch.free_context(&mut self.engine, context, back),
         };
         self.count();
-        freed.map_err(of)
+        freed.map_err(status_of)
     }
 
     /// The engine is about to be freed, and is not broken.

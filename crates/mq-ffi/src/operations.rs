@@ -8,7 +8,7 @@ use crate::class;
 use crate::front::{reopen, settle, steps};
 use crate::gate::{Entered, Way, borrow, enter, front_of, mq_engine, way, write};
 use crate::matching::{Matching, Posted, Taken};
-use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, of};
+use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, status_of};
 use crate::types::{mq_envelope, mq_handle, mq_pattern};
 use crate::ways;
 
@@ -322,7 +322,7 @@ pub unsafe extern "C" fn mq_announce(
         let class = class.ok_or(MQ_ERR_ARGUMENT)?;
         let call = CollectiveCall::new(ContextId(context), class, bytes, size);
         let announced = entered.matching.engine_mut().announce(&call);
-        announced.map(|()| MQ_NONE).map_err(of)
+        announced.map(|()| MQ_NONE).map_err(status_of)
     };
     // SAFETY: as required of the caller.
     unsafe { enter(engine, body) }

@@ -18,7 +18,7 @@ use mq_core::{Arrive, Engine, MatchQueues, Post, Rank, Source};
 use crate::gate::write;
 use crate::matching::{Message, Queues};
 use crate::operations::show_message;
-use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_RANK, MQ_MATCHED, MQ_NONE, of};
+use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_RANK, MQ_MATCHED, MQ_NONE, status_of};
 use crate::types::{
     MQ_ANY_SOURCE, MQ_ANY_TAG, mq_envelope, mq_handle, mq_message_handle, mq_pattern,
 };
@@ -45,7 +45,7 @@ fn for_receive<'a>(
     }
     let any_tag = wanted.tag == MQ_ANY_TAG || wanted.ignore != 0;
     let queues = engine.queues_for_receive(wanted.context, source, any_tag);
-    queues.map_err(of)
+    queues.map_err(status_of)
 }
 
 /// A message's queues, after its checks.
@@ -57,7 +57,7 @@ fn for_message<'a>(
     let source = u32::try_from(carried.source).map_err(|_| MQ_ERR_RANK)?;
     engine
         .queues_for_message(carried.context, source)
-        .map_err(of)
+        .map_err(status_of)
 }
 
 /// What the caller says, to be checked before anything is done with it.

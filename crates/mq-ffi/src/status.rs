@@ -102,7 +102,7 @@ fn text(status: c_int) -> Option<&'static CStr> {
 }
 
 /// The status for an engine's error.
-pub(crate) fn of(error: Error) -> c_int {
+pub(crate) fn status_of(error: Error) -> c_int {
     match error {
         Error::UnknownContext(_) => MQ_ERR_UNKNOWN_CONTEXT,
         Error::ContextExists(_) => MQ_ERR_CONTEXT_EXISTS,

@@ -163,8 +163,8 @@ pub struct mq_context_options {
 pub struct mq_entry {
     /// 1 for a posted receive, 0 for an unexpected message.
     pub posted: c_int,
-    /// What a receive asks for, or what a message carries: not always word for word as it was passed. Bits of a tag that
-    /// may differ are 0, if all may it is `MQ_ANY_TAG`, and class 0 may be `MQ_CLASS_UNKNOWN`.
+    /// What a receive asks for, or what a message carries: not always word for word as it was passed. Bits of a tag
+    /// that may differ are 0, if all may it is `MQ_ANY_TAG`, and class 0 may be `MQ_CLASS_UNKNOWN`.
     pub pattern: mq_pattern,
     /// The caller's receive or message.
     pub cookie: *mut c_void,

@@ -17,7 +17,7 @@ use self::table::{Noted, Table};
 use crate::allocator::Debt;
 use crate::matching::{EntryOf, Message, Queues, Taken};
 use crate::session::{Session, Tally, mq_statistics};
-use crate::status::{MQ_ERR_MEMORY, of};
+use crate::status::{MQ_ERR_MEMORY, status_of};
 
 /// Statistics and a session, for one engine.
 #[derive(Debug)]
@@ -183,8 +183,8 @@ impl Watch {
         self.record_probe(&search.pattern, seen);
     }
 
-    /// A message is queued: probes may see it. To empty a set takes the time of its room, so one that has much more than
-    /// it held goes.
+    /// A message is queued: probes may see it. To empty a set takes the time of its room, so one that has much more
+    /// than it held goes.
     fn forget_missed(&mut self) {
         if self.missed.capacity() > 8 * self.missed.len() + 64 {
             self.missed = HashSet::new();
@@ -238,7 +238,9 @@ impl Watch {
     ) -> Result<Option<(MpiEnvelope, Message)>, c_int> {
         self.settle_search();
         let mut visits = Visits::default();
-        let taken = engine.extract_metered(pattern, &mut visits).map_err(of)?;
+        let taken = engine
+            .extract_metered(pattern, &mut visits)
+            .map_err(status_of)?;
         self.searched(Queue::Unexpected, &visits);
         let Some((envelope, message)) = taken else {
             self.pending = Some(Search {
@@ -260,7 +262,9 @@ impl Watch {
     ) -> Result<Option<(MessageHandle, Taken)>, c_int> {
         self.settle_search();
         let mut visits = Visits::default();
-        let found = engine.find_metered(pattern, &mut visits).map_err(of)?;
+        let found = engine
+            .find_metered(pattern, &mut visits)
+            .map_err(status_of)?;
         self.searched(Queue::Unexpected, &visits);
         let found = found.map(|(name, envelope, message)| {
             let noted = self.messages.get(message.cookie);
@@ -302,7 +306,9 @@ impl Watch {
     ) -> Result<Option<(MpiPattern, *mut c_void)>, c_int> {
         self.settle_search();
         let mut visits = Visits::default();
-        let taken = engine.deliver_metered(envelope, &mut visits).map_err(of)?;
+        let taken = engine
+            .deliver_metered(envelope, &mut visits)
+            .map_err(status_of)?;
         self.searched(Queue::Posted, &visits);
         let Some((pattern, receive)) = taken else {
             return Ok(None);
@@ -364,7 +370,7 @@ impl Watch {
             }
             Err(refused) => {
                 self.receives.remove(index);
-                Err(of(refused.error))
+                Err(status_of(refused.error))
             }
         }
     }
@@ -409,7 +415,7 @@ impl Watch {
             }
             Err(refused) => {
                 self.messages.remove(index);
-                Err(of(refused.error))
+                Err(status_of(refused.error))
             }
         }
     }

@@ -58,8 +58,8 @@ impl Verdict {
         self.told_to_end.iter().chain(&self.obeyed_at).any(just_now)
     }
 
-    /// The signal that a rank has obeyed by ending like this: one that was passed on and killed it, or what it ran if it
-    /// is a shell, whose exit code is the same.
+    /// The signal that a rank has obeyed by ending like this: one that was passed on and killed it, or what it ran if
+    /// it is a shell, whose exit code is the same.
     pub(super) fn obeyed(&self, end: End) -> Option<i32> {
         let mut passed_on = self.passed_on.iter().copied();
         passed_on.find(|&signal| end.code() == End::Killed(signal).code())

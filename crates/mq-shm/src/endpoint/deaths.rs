@@ -23,8 +23,8 @@ impl<M: Memory> Endpoint<M> {
         since.map_or(Duration::ZERO, |since| LOOK_EVERY.saturating_sub(since))
     }
 
-    /// Whether an end has been [found](Self::check_peers) that [`poll`](Self::poll) has not reported yet, since something
-    /// that the process had sent is still to be taken out. Sends to it fail already.
+    /// Whether an end has been [found](Self::check_peers) that [`poll`](Self::poll) has not reported yet, since
+    /// something that the process had sent is still to be taken out. Sends to it fail already.
     #[must_use]
     pub fn has_ends_to_report(&self) -> bool {
         !self.ending.is_empty()
@@ -38,9 +38,9 @@ impl<M: Memory> Endpoint<M> {
     /// send and receive.
     ///
     /// # Cost
-    /// One system call for all processes of which a descriptor is kept, and some more for each the first
-    /// time. If more than a quarter of the files that this process may open would be such descriptors, or the kernel
-    /// gives none, some more for each of sixteen of the rest, which take turns. Some memory, in a world of more than two.
+    /// One system call for all processes of which a descriptor is kept, and some more for each the first time. If
+    /// more than a quarter of the files that this process may open would be such descriptors, or the kernel gives
+    /// none, some more for each of sixteen of the rest, which take turns. Some memory, in a world of more than two.
     pub fn check_peers(&mut self) -> usize {
         self.strike_out();
         self.watch.ask_all();

@@ -130,8 +130,8 @@ impl Filling {
     }
 }
 
-/// Brings the messages before one of them, which is somewhere in the middle, to the front; returns how many these are: at
-/// least one, and not all. For four or more.
+/// Brings the messages before one of them, which is somewhere in the middle, to the front; returns how many these
+/// are: at least one, and not all. For four or more.
 fn parted(piece: &mut [Numbered]) -> usize {
     const SAMPLE: usize = 9;
     let mut sample: [u64; SAMPLE] = core::array::from_fn(|i| piece[i * piece.len() / SAMPLE].0);

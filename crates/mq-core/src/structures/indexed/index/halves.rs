@@ -118,8 +118,8 @@ impl<B: MatchBits> Index<B> {
         slot
     }
 
-    /// The slot reserved for a message, linked and yet to be filled; [`NIL`], and nothing has changed, unless its bucket
-    /// is near and has at most one message, with another key, and a near slot is free.
+    /// The slot reserved for a message, linked and yet to be filled; [`NIL`], and nothing has changed, unless its
+    /// bucket is near and has at most one message, with another key, and a near slot is free.
     #[inline(always)]
     pub(in super::super) fn queue_message_quick<P, R, M>(
         &mut self,
