@@ -112,8 +112,8 @@ pub type BitsOf<P> = <<P as Pattern>::Envelope as Envelope>::Bits;
 /// The example `custom_envelope` also has contexts, and selects tags by their first bits.
 ///
 /// # Contract
-/// If `source` is a rank, every envelope that the pattern matches comes from that rank: structures
-/// choose a queue by it. Bits that the pattern does not care about may have any value. No method panics, as none of an
+/// If `source` is a rank, every envelope that the pattern matches comes from that rank: structures choose a queue by
+/// it. Bits that the pattern does not care about may have any value. No method panics, nor `Clone`, as none of an
 /// [`Envelope`].
 pub trait Pattern: Copy + fmt::Debug {
     /// The envelopes this pattern is compared with.

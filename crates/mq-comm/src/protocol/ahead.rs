@@ -96,7 +96,7 @@ impl Ahead {
         let from = message.source();
         let mut payload = [0; Payload::MOST];
         let count = message.copy_to(&mut payload);
-        let said = header::Ahead::from_bytes(&payload[..count]);
+        let said = payload.get(..count).and_then(header::Ahead::from_bytes);
         let bytes = said.and_then(|said| usize::try_from(said.bytes).ok());
         match (said, bytes) {
             (Some(header::Ahead { ring, first, .. }), Some(bytes)) if bytes <= MOST => {

@@ -334,10 +334,12 @@ impl State {
         if slot.peer != from || slot.stage != stage {
             return Ok(Follow::Nothing);
         }
+        let damaged = Follow::Damaged { request };
         let payload = &mut [0; Payload::MOST][..];
         let count = message.copy_to(payload);
-        let payload = &payload[..count];
-        let damaged = Follow::Damaged { request };
+        let Some(payload) = payload.get(..count) else {
+            return Ok(damaged);
+        };
         let follow = match kind {
             Kind::RingWanted | Kind::RingTimed => {
                 let follow = self.ring_wanted(request, from, payload);

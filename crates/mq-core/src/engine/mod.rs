@@ -259,6 +259,9 @@ impl<Q: MatchQueues> Engine<Q> {
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
+    ///
+    /// # Panics
+    /// If `back` does: the entries that were not yet handed back stay queued, and the context exists.
     pub fn free_context(
         &mut self,
         context: impl Into<ContextId>,

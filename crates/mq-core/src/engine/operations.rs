@@ -275,6 +275,10 @@ impl<Q: MatchQueues> Engine<Q> {
     ///
     /// # Cost
     /// Visits and sorts all entries; allocates.
+    ///
+    /// # Panics
+    /// If `select` or `back` does. After a panic of `back`, the entries that were chosen and not yet handed back stay
+    /// queued.
     pub fn purge(
         &mut self,
         select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
@@ -293,6 +297,9 @@ impl<Q: MatchQueues> Engine<Q> {
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
+    ///
+    /// # Panics
+    /// As [`purge`](Self::purge).
     pub fn purge_context(
         &mut self,
         context: impl Into<ContextId>,
