@@ -67,8 +67,10 @@ pub unsafe trait Transport {
 
     /// Which process this is.
     fn me(&self) -> Process;
+
     /// How many processes there are.
     fn processes(&self) -> u32;
+
     /// Sends a message, or what is left of a message of which `done` bytes have been sent. Where there is no room
     /// at present, `Upto(done)` says so at once, and the caller tries again, after it has received for a while.
     ///
@@ -81,100 +83,103 @@ pub unsafe trait Transport {
         message: &[u8],
         done: usize,
     ) -> Result<Sent, ShmError>;
+
     /// The next message or death, if there is one. If the caller is waiting, and will look again, what is not
     /// [wanted](Self::want) may be left where it is in some of the polls.
     ///
     /// # Errors
     /// If the transport is damaged.
     fn poll(&mut self, waiting: bool) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError>;
-    /// A message from a process whose messages are [wanted](Self::want), if that is quicker than everything
-    /// that a [`poll`](Self::poll) looks at.
-    fn poll_wanted(&mut self) -> Option<Self::Short<'_>> {
-        None
-    }
-    /// After a [`poll_wanted`](Self::poll_wanted) that found nothing: looks there a few more times, if that
-    /// is quicker than a [`poll`](Self::poll); returns whether `poll_wanted` will find something now.
-    fn watch_wanted(&self, _idle: &mut Idle) -> bool {
-        false
-    }
-    /// The next message from a process whose messages are wanted, if it is whole. It stays where it is.
-    fn peek_wanted(&mut self) -> Option<Peeked> {
-        None
-    }
-    /// Whether a message that was peeked at is still the next one of its sender.
-    fn is_due(&self, _peeked: Peeked) -> bool {
-        false
-    }
-    /// [`watch_wanted`](Self::watch_wanted) for [`peek_wanted`](Self::peek_wanted).
-    fn watch_to_peek(&self, _idle: &mut Idle) -> bool {
-        false
-    }
-    /// A [`poll_wanted`](Self::poll_wanted) that alternates between the processes whose messages are wanted.
-    fn poll_wanted_by_turns(&mut self) -> Option<Self::Short<'_>> {
-        self.poll_wanted()
-    }
-    /// A message from the process that the last one was from, if that is quicker still than
-    /// [`poll_wanted`](Self::poll_wanted); its messages are wanted as they were then.
-    fn poll_again(&mut self, _from: Process) -> Option<Self::Short<'_>> {
-        self.poll_wanted()
-    }
+
+    // Waiting.
+
     /// Passes time after a poll that found nothing; checks for deaths now and then.
     ///
     /// # Errors
     /// If the transport is damaged.
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
-    /// The same while bytes may come that do not always wake this process: sleeps late, and briefly.
+
+    /// [`rest`](Self::rest) while bytes may come that do not always wake this process: sleeps late, and briefly.
     ///
     /// # Errors
     /// If the transport is damaged.
     fn rest_briefly(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
+
     /// After a poll that found nothing, of a caller that does not wait, but will poll again: lets others have the
     /// core now and then, if they may need it.
     fn give_way(&mut self, _idle: &mut Idle) {}
+
     /// Messages from this process, or from any, are waited for.
     ///
     /// # Errors
     /// If there is no such process.
     fn want(&mut self, process: Option<Process>) -> Result<(), ShmError>;
+
     /// Cancels one [`want`](Self::want).
     fn unwant(&mut self, process: Option<Process>);
-    /// What it has sent, and through which buffers, if it counts that.
-    fn counters(&self) -> Option<&Counters> {
-        None
-    }
+
+    // Ends of processes.
+
     /// Looks for processes that have ended; returns how many it found.
     ///
     /// # Errors
     /// If the transport is damaged.
     fn check_peers(&mut self) -> Result<usize, ShmError>;
+
     /// Whether it has found an end that [`poll`](Self::poll) has not reported yet.
     fn has_ends_to_report(&self) -> bool {
         false
     }
-    /// Memory out of which the others can [read](Self::read) messages with one plain copy. A transport that
-    /// has none returns an error.
-    ///
-    /// # Errors
-    /// [`ShmError::NoBuffer`]; [`ShmError::NoMemory`].
-    fn allocate(&mut self, bytes: usize) -> Result<Block, ShmError> {
-        let (longest, all) = (0, 0);
-        Err(ShmError::NoBuffer {
-            bytes,
-            longest,
-            all,
-        })
-    }
+
     /// This process has failed: when the transport ends, the others are told that the process has died, not
     /// that it has left.
     fn fail(&mut self);
-    /// This process leaves, and others cannot be asked whether they still read it: nothing that was
-    /// [allocated](Self::allocate) is given back any more, and nothing else is read, except by a read that has begun.
-    fn keep_buffers(&self) {}
-    /// From now on nothing that was or will be [exposed](Self::expose) is read, except by a read that has begun, and
-    /// what was allocated is [kept](Self::keep_buffers).
-    fn hide_memory(&self);
+
+    // Short ways to a message that somebody waits for.
+
+    /// A message from a process whose messages are [wanted](Self::want), if that is quicker than everything
+    /// that a [`poll`](Self::poll) looks at.
+    fn poll_wanted(&mut self) -> Option<Self::Short<'_>> {
+        None
+    }
+
+    /// A [`poll_wanted`](Self::poll_wanted) that alternates between the processes whose messages are wanted.
+    fn poll_wanted_by_turns(&mut self) -> Option<Self::Short<'_>> {
+        self.poll_wanted()
+    }
+
+    /// A message from the process that the last one was from, if that is quicker still than
+    /// [`poll_wanted`](Self::poll_wanted); its messages are wanted as they were then.
+    fn poll_again(&mut self, _from: Process) -> Option<Self::Short<'_>> {
+        self.poll_wanted()
+    }
+
+    /// After a [`poll_wanted`](Self::poll_wanted) that found nothing: looks there a few more times, if that
+    /// is quicker than a [`poll`](Self::poll); returns whether `poll_wanted` will find something now.
+    fn watch_wanted(&self, _idle: &mut Idle) -> bool {
+        false
+    }
+
+    /// The next message from a process whose messages are wanted, if it is whole. It stays where it is.
+    fn peek_wanted(&mut self) -> Option<Peeked> {
+        None
+    }
+
+    /// Whether a message that was peeked at is still the next one of its sender.
+    fn is_due(&self, _peeked: Peeked) -> bool {
+        false
+    }
+
+    /// [`watch_wanted`](Self::watch_wanted) for [`peek_wanted`](Self::peek_wanted).
+    fn watch_to_peek(&self, _idle: &mut Idle) -> bool {
+        false
+    }
+
+    // Reading another process's memory.
+
     /// Where bytes of this process are, so that another can [read](Self::read) them.
     fn expose(&self, bytes: &[u8]) -> Remote;
+
     /// Reads bytes that another process has exposed. With `asks`, it may send `from` a message with this
     /// header, whose eight bytes are for [`help`](Self::help) there, so that `from` copies a part meanwhile.
     ///
@@ -191,10 +196,12 @@ pub unsafe trait Transport {
         into: &mut [u8],
         asks: Option<[u64; 2]>,
     ) -> Result<Copied, ShmError>;
+
     /// Whether it ever asks senders for that.
     fn may_ask_for_help(&self) -> bool {
         false
     }
+
     /// Copies a part of a message into the memory of its receiver, which asked for it with these bytes;
     /// returns how many bytes it copied, if the receiver was still waiting.
     ///
@@ -203,33 +210,63 @@ pub unsafe trait Transport {
     fn help(&mut self, _to: Process, _message: &[u8], _asked: [u8; 8]) -> Result<usize, ShmError> {
         Ok(0)
     }
+
+    /// From now on nothing that was or will be [exposed](Self::expose) is read, except by a read that has begun, and
+    /// what was allocated is [kept](Self::keep_buffers).
+    fn hide_memory(&self);
+
+    // Shared buffers.
+
+    /// Memory out of which the others can [read](Self::read) messages with one plain copy. A transport that
+    /// has none returns an error.
+    ///
+    /// # Errors
+    /// [`ShmError::NoBuffer`]; [`ShmError::NoMemory`].
+    fn allocate(&mut self, bytes: usize) -> Result<Block, ShmError> {
+        let (longest, all) = (0, 0);
+        Err(ShmError::NoBuffer {
+            bytes,
+            longest,
+            all,
+        })
+    }
+
+    /// This process leaves, and others cannot be asked whether they still read it: nothing that was
+    /// [allocated](Self::allocate) is given back any more, and nothing else is read, except by a read that has begun.
+    fn keep_buffers(&self) {}
+
+    // Rings, for what cannot be read.
+
     /// A ring of buffers for so many bytes to another process, and the number of its first buffer, if there
     /// is one. All of the bytes are then to be pushed and pulled; those of later messages wait for them.
     ///
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended; [`ShmError::NoMemory`].
     fn take_ring(&mut self, to: Process, bytes: usize) -> Result<Option<(RingId, u64)>, ShmError>;
-    /// The same, if a ring to that process has room for all of the bytes now.
+
+    /// [`take_ring`](Self::take_ring), if a ring to that process has room for all of the bytes now.
     fn take_ring_with_room(&mut self, _to: Process, _bytes: usize) -> Option<(RingId, u64)> {
         None
     }
+
     /// A ring of this process for so many bytes *from* another, if there is a suitable one and no message to
     /// that process waits for one. The other process has to be told: all of the bytes are to be pushed and
     /// pulled.
     fn lend_ring(&mut self, _from: Process, _bytes: usize) -> Option<(RingId, u64)> {
         None
     }
+
+    /// Whether a ring that has led to another process is empty, and another is free: so that it can be lent.
+    fn has_ring_to_lend(&self, _other: Process) -> bool {
+        false
+    }
+
     /// Fills the empty buffers of a ring with `message` from byte `done` on.
     ///
     /// # Errors
     /// [`ShmError::Gone`] if the receiver has ended.
     fn push(&mut self, stretch: Stretch, message: &[u8], done: usize) -> Result<Pushed, ShmError>;
-    /// Whether a ring that has led to another process is empty, and another is free: so that it can be lent.
-    fn has_ring_to_lend(&self, _other: Process) -> bool {
-        false
-    }
-    /// Reclaims a ring of this process if it is empty; returns whether it is free.
-    fn free_ring(&mut self, ring: RingId) -> bool;
+
     /// Empties the buffers of a ring that another process has filled, into `into` from byte `done` on.
     ///
     /// # Errors
@@ -241,6 +278,7 @@ pub unsafe trait Transport {
         into: &mut [u8],
         done: usize,
     ) -> Result<Pulled, ShmError>;
+
     /// Empties the buffers of a ring without reading them, from byte `done` of a message of `bytes` bytes on.
     ///
     /// # Errors
@@ -252,4 +290,14 @@ pub unsafe trait Transport {
         bytes: usize,
         done: usize,
     ) -> Result<Pulled, ShmError>;
+
+    /// Reclaims a ring of this process if it is empty; returns whether it is free.
+    fn free_ring(&mut self, ring: RingId) -> bool;
+
+    // Figures.
+
+    /// What it has sent, and through which buffers, if it counts that.
+    fn counters(&self) -> Option<&Counters> {
+        None
+    }
 }

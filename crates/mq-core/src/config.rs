@@ -36,7 +36,7 @@ impl Config {
         }
     }
 
-    /// The same for a communicator of `size` ranks.
+    /// Sets the number of ranks of the communicator.
     #[must_use]
     pub fn with_size(mut self, size: u32) -> Self {
         self.size = Some(size);
@@ -75,7 +75,7 @@ pub struct Tuning {
     /// this is k for point-to-point traffic, 8 as in §5.3 of their paper. At 0 and below nothing is dedicated, and
     /// never more than 2^20 queues are.
     pub point_to_point_k: f64,
-    /// The same for collective traffic. In that paper 2 to 4 were enough for all applications but one.
+    /// `col`: k for collective traffic. In that paper 2 to 4 were enough for all applications but one.
     pub collective_k: f64,
     /// `clusters`: which ranks share a queue. If absent, all ranks share one.
     pub clusters: Option<Arc<Clusters>>,

@@ -10,7 +10,7 @@ use crate::structures::Kind;
 /// What to do with a message that exceeds a budget: in MPI, messages of one source may not overtake each other.
 const RETRY: &str = "keep the message, and what its source sends after it, and retry";
 
-/// The same for one of so many bytes, where so many are allowed.
+/// What to do with a message of `wanted` bytes, where `limit` are allowed.
 const fn advice(wanted: u64, limit: u64) -> &'static str {
     if wanted > limit {
         "it alone is more than that, and will never fit"

@@ -294,8 +294,8 @@ typedef struct mq_pattern {
 typedef struct mq_entry {
   // 1 for a posted receive, 0 for an unexpected message.
   int posted;
-  // What a receive asks for, or what a message carries: not always word for word as it was passed. Bits of a tag that
-  // may differ are 0, if all may it is `MQ_ANY_TAG`, and class 0 may be `MQ_CLASS_UNKNOWN`.
+  // What a receive asks for, or what a message carries: not always word for word as it was passed. Bits of a tag
+  // that may differ are 0, if all may it is `MQ_ANY_TAG`, and class 0 may be `MQ_CLASS_UNKNOWN`.
   struct mq_pattern pattern;
   // The caller's receive or message.
   void *cookie;
@@ -711,9 +711,9 @@ int mq_queue_receive(struct mq_engine *engine,
 
 // Queues a probe that waits for its message, like a receive: `mq_deliver` or `mq_arrive` hands it back, as a receive
 // that has matched, and the caller completes it and delivers the same message again. As with `mq_queue_receive`, the
-// last operation must have been a search for that message that found nothing. Until then it counts as a posted receive, in the lengths,
-// for `mq_visit`, `mq_purge` and `mq_cancel`. (A trace records it as a probe that saw nothing, at the point
-// where it was queued, and statistics count it as one.)
+// last operation must have been a search for that message that found nothing. Until then it counts as a posted
+// receive, in the lengths, for `mq_visit`, `mq_purge` and `mq_cancel`. (A trace records it as a probe that saw
+// nothing, at the point where it was queued, and statistics count it as one.)
 //
 // Outcomes, outputs and errors as for `mq_queue_receive`.
 //
@@ -778,6 +778,30 @@ int mq_context_purge(struct mq_engine *engine,
 int mq_visit(struct mq_engine *engine,
              mq_entry_fn visitor,
              void *user);
+
+// Shows the entries of one context, in the order of `mq_visit`, until `visitor` returns nonzero: then the outcome is
+// `MQ_MATCHED`, and otherwise `MQ_NONE`. The time is that of a visit to all entries of the engine.
+//
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
+//
+// # Safety
+// As for `mq_visit`.
+int mq_context_visit(struct mq_engine *engine,
+                     uint32_t context,
+                     mq_select_fn visitor,
+                     void *user);
+
+// Writes the size of a context, 0 if it is unknown, and its promises, as they were told last: `mq_context_update`
+// replaces both. This is also how to find out whether there is a context of that number.
+//
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
+//
+// # Safety
+// As for `mq_lengths`.
+int mq_context_get(struct mq_engine *engine,
+                   uint32_t context,
+                   uint32_t *size,
+                   uint32_t *promises);
 
 // Writes the number of posted receives and of unexpected messages, over all contexts.
 //

@@ -9,7 +9,9 @@ use crate::allocator::apart;
 use crate::gate::{Entered, enter, enter_to_look, mq_engine, write};
 use crate::matching::{EntryOf, RemovedOf};
 use crate::session::mq_statistics;
-use crate::status::{MQ_ERR_NO_STATISTICS, MQ_ERR_NULL, MQ_ERR_UNKNOWN_CONTEXT, MQ_NONE};
+use crate::status::{
+    MQ_ERR_NO_STATISTICS, MQ_ERR_NULL, MQ_ERR_UNKNOWN_CONTEXT, MQ_MATCHED, MQ_NONE,
+};
 use crate::types::{mq_entry, mq_pattern};
 
 /// Called with an entry.
@@ -139,6 +141,69 @@ pub unsafe extern "C" fn mq_visit(
     };
     // SAFETY: as required of the caller.
     unsafe { enter(engine, body) }
+}
+
+/// Shows the entries of one context, in the order of `mq_visit`, until `visitor` returns nonzero: then the outcome is
+/// `MQ_MATCHED`, and otherwise `MQ_NONE`. The time is that of a visit to all entries of the engine.
+///
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
+///
+/// # Safety
+/// As for `mq_visit`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mq_context_visit(
+    engine: *mut mq_engine,
+    context: u32,
+    visitor: mq_select_fn,
+    user: *mut c_void,
+) -> c_int {
+    let body = |entered: &mut Entered<'_>| {
+        let visitor = visitor.ok_or(MQ_ERR_NULL)?;
+        let known = entered.matching.limits(context);
+        known.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
+        let mut has_stopped = false;
+        entered.visit(&mut |entry| {
+            let of = match entry {
+                Entry::Posted(pattern, _) => pattern.context(),
+                Entry::Unexpected(envelope, _) => envelope.context(),
+            };
+            if of.0 == context && !has_stopped {
+                let entry = show(&entry);
+                // SAFETY: a function of this type, from the caller, with the caller's own pointer.
+                has_stopped = apart(|| unsafe { visitor(user, &raw const entry) != 0 });
+            }
+        });
+        Ok(if has_stopped { MQ_MATCHED } else { MQ_NONE })
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) }
+}
+
+/// Writes the size of a context, 0 if it is unknown, and its promises, as they were told last: `mq_context_update`
+/// replaces both. This is also how to find out whether there is a context of that number.
+///
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
+///
+/// # Safety
+/// As for `mq_lengths`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mq_context_get(
+    engine: *mut mq_engine,
+    context: u32,
+    size: *mut u32,
+    promises: *mut u32,
+) -> c_int {
+    let body = |entered: &mut Entered<'_>| {
+        let terms = entered.matching.terms(context);
+        let (ranks, made) = terms.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
+        // SAFETY: as required of the caller.
+        unsafe { write(size, ranks) };
+        // SAFETY: as required of the caller.
+        unsafe { write(promises, made) };
+        Ok(MQ_NONE)
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter_to_look(engine, body) }
 }
 
 /// Writes the number of posted receives and of unexpected messages, over all contexts.

@@ -80,8 +80,9 @@ pub use halves::{
     mq_deliver, mq_extract, mq_find, mq_queue_message, mq_queue_probe, mq_queue_receive, mq_take,
 };
 pub use inspect::{
-    mq_context_lengths, mq_context_purge, mq_entry_fn, mq_lengths, mq_lengths_by_source, mq_memory,
-    mq_purge, mq_removed_fn, mq_select_fn, mq_statistics_read, mq_visit,
+    mq_context_get, mq_context_lengths, mq_context_purge, mq_context_visit, mq_entry_fn,
+    mq_lengths, mq_lengths_by_source, mq_memory, mq_purge, mq_removed_fn, mq_select_fn,
+    mq_statistics_read, mq_visit,
 };
 pub use operations::{mq_announce, mq_arrive, mq_cancel, mq_post, mq_probe};
 pub use session::{

@@ -10,7 +10,7 @@ use crate::aliases::Aliases;
 use crate::allocator::Debt;
 use crate::front;
 use crate::status::{MQ_ERR_MEMORY, status_of};
-use crate::types::{MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
+use crate::types::{MQ_ALLOW_OVERTAKING, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
 use crate::watch::Watch;
 use crate::{allocator, watch};
 
@@ -94,6 +94,19 @@ impl Matching {
 
     pub(crate) const fn may_use_front(&self) -> bool {
         self.uses_front
+    }
+
+    /// The size of a context, 0 if it is unknown, and its promises.
+    pub(crate) fn terms(&self, context: u32) -> Option<(u32, u32)> {
+        let limits = self.engine.limits(context)?;
+        let promises = [
+            (limits.no_any_source, MQ_NO_ANY_SOURCE),
+            (limits.no_any_tag, MQ_NO_ANY_TAG),
+            (limits.allow_overtaking, MQ_ALLOW_OVERTAKING),
+        ];
+        let made = promises.into_iter().filter(|(is_made, _)| *is_made);
+        let made = made.fold(0, |all, (_, promise)| all | promise);
+        Some((limits.size().unwrap_or(0), made))
     }
 
     /// The last rank of a context and its promises, as bits.

@@ -229,6 +229,10 @@ fn wrong_arguments_are_named_and_change_nothing() {
         let counted = mq_lengths_by_source(queues.0, 9, 2, outputs.0, outputs.1);
         assert_eq!(counted, MQ_ERR_UNKNOWN_CONTEXT);
         assert_eq!((posted, unexpected), ([9; 2], [9; 2]));
+        let told = mq_context_get(queues.0, 9, null_mut(), null_mut());
+        assert_eq!(told, MQ_ERR_UNKNOWN_CONTEXT);
+        let shown = mq_context_visit(queues.0, 9, Some(of_rank_2), null_mut());
+        assert_eq!(shown, MQ_ERR_UNKNOWN_CONTEXT);
         assert_eq!(
             mq_context_create(queues.0, 1, null()),
             MQ_ERR_CONTEXT_EXISTS
@@ -291,10 +295,12 @@ fn null_pointers_are_errors() {
             mq_lengths(null_mut(), null_mut(), null_mut()),
             mq_context_lengths(null_mut(), 0, null_mut(), null_mut()),
             mq_lengths_by_source(null_mut(), 0, 0, null_mut(), null_mut()),
+            mq_context_get(null_mut(), 0, null_mut(), null_mut()),
+            mq_context_visit(queues.0, 1, None, null_mut()),
             mq_memory(null_mut(), null_mut()),
         ]
     };
-    assert_eq!(statuses, [MQ_ERR_NULL; 18]);
+    assert_eq!(statuses, [MQ_ERR_NULL; 20]);
     // SAFETY: null is allowed.
     assert_eq!(unsafe { mq_engine_free(null_mut()) }, MQ_NONE);
     // Outputs that nobody wants are not written.

@@ -75,7 +75,7 @@ impl Geometry {
         })
     }
 
-    /// The same, with this many bytes for the shared buffers of each process, or none.
+    /// These sizes, with this many bytes for the shared buffers of each process, or none.
     ///
     /// # Errors
     /// [`ShmError::Buffers`] if all of them together are more than 16 TiB.

@@ -52,7 +52,7 @@ impl Completion {
         }
     }
 
-    /// The same for a [`SharedBuffer`].
+    /// The result of an operation with a [`SharedBuffer`], and the buffer.
     ///
     /// # Errors
     /// The completion itself, as for [`into_shared_buffer`](Self::into_shared_buffer).

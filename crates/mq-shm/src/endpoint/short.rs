@@ -97,7 +97,7 @@ impl<M: Memory> Endpoint<M> {
         sender.is_some_and(|sender| sender.due == peeked.number)
     }
 
-    /// The same as [`poll_wanted`](Self::poll_wanted), from the wanted processes in rotation, for a process that wants
+    /// [`poll_wanted`](Self::poll_wanted) from the wanted processes in rotation, for a process that wants
     /// messages from several. A late visit to a box finds more in it, with nothing being written there at that moment.
     /// While the end of a process is still to be reported, `poll` first delivers what that process has sent.
     #[inline(always)]
@@ -125,7 +125,7 @@ impl<M: Memory> Endpoint<M> {
         self.watch(idle, |len, due| !is_for_poll(len, due))
     }
 
-    /// The same for [`peek_wanted`](Self::peek_wanted).
+    /// [`watch_wanted`](Self::watch_wanted) for [`peek_wanted`](Self::peek_wanted).
     #[inline(always)]
     pub fn watch_to_peek(&self, idle: &mut Idle) -> bool {
         self.watch(idle, |_, due| !is_turn_of_others(due))

@@ -131,7 +131,7 @@ impl Mapped {
         })
     }
 
-    /// The same, if its geometry is as expected.
+    /// This segment, if its geometry is as expected.
     pub(super) fn of_geometry(self, expected: &Geometry, name: &str) -> Result<Self, ShmError> {
         if self.geometry == *expected {
             return Ok(self);

@@ -70,14 +70,14 @@ impl Setup {
         small
     }
 
-    /// The same, but queues of any length stay in their windows, where `indexed` has tables.
+    /// A [small](Self::small) setup whose queues of any length stay in their windows, where `indexed` has tables.
     pub fn small_in_windows() -> Self {
         let mut small = Self::small();
         small.tuning.short_limit = Tuning::default().short_limit;
         small
     }
 
-    /// The same with a size smaller than most of the ranks used: the ranks outside share what others have
+    /// A small setup with a size smaller than most of the ranks used: the ranks outside share what others have
     /// to themselves. Not for comparisons through an engine, which refuses such ranks.
     pub fn small_and_told_too_little() -> Self {
         Self {
@@ -108,21 +108,21 @@ impl Setup {
         (setup, has_engine)
     }
 
-    /// The same for engines, which refuse ranks beyond the size of a context.
+    /// This setup for engines, which refuse ranks beyond the size of a context.
     #[must_use]
     pub fn of_all_ranks(mut self) -> Self {
         self.size = self.size.map(|size| size.max(RANKS));
         self
     }
 
-    /// The same with another hash seed.
+    /// This setup with another hash seed.
     #[must_use]
     pub const fn hashed_from(mut self, seed: u32) -> Self {
         self.tuning.hash_seed = Some(seed);
         self
     }
 
-    /// The same with budgets.
+    /// This setup with budgets.
     #[must_use]
     pub fn with_budgets(mut self, entries: usize, bytes: u64) -> Self {
         self.entry_budget = Some(entries);
@@ -130,7 +130,7 @@ impl Setup {
         self
     }
 
-    /// The same with budgets for each source.
+    /// This setup with budgets for each source.
     #[must_use]
     pub fn with_source_budgets(mut self, entries: usize, bytes: u64) -> Self {
         self.source_entry_budget = Some(entries);
@@ -138,14 +138,14 @@ impl Setup {
         self
     }
 
-    /// The same with a high and a low water mark.
+    /// This setup with a high and a low water mark.
     #[must_use]
     pub fn with_marks(mut self, high: usize, low: usize) -> Self {
         self.marks = Some((high, low));
         self
     }
 
-    /// The same with this structure in all contexts, if it is chosen at run time.
+    /// This setup with this structure in all contexts, if it is chosen at run time.
     #[must_use]
     pub const fn of_kind(mut self, kind: Option<Kind>) -> Self {
         self.kind = kind;
@@ -157,7 +157,7 @@ impl Setup {
         self.kind.unwrap_or(another)
     }
 
-    /// The same with so many shards for each divided context of a shared engine.
+    /// This setup with so many shards for each divided context of a shared engine.
     #[must_use]
     pub fn with_shards(mut self, shards: usize) -> Self {
         self.shards = shards;

@@ -48,7 +48,7 @@ impl<Q: MatchQueues<Message = u32>> Shared<Q> {
         shared
     }
 
-    /// The same, divided immediately, with any source and any tag promised away in all contexts.
+    /// A shared engine whose contexts are divided immediately, with any source and any tag promised away in all contexts.
     pub(super) fn promised(setup: &Setup) -> Self {
         let mut promised = Self::new(setup, Divide::AtOnce);
         promised.promised = true;
@@ -79,7 +79,7 @@ impl<Q: MatchQueues<Message = u32>> Shared<Q> {
         }
     }
 
-    /// The same, whose contexts are to be [divided](Self::divide).
+    /// A shared engine whose contexts are to be [divided](Self::divide).
     pub(super) fn to_be_divided(setup: &Setup) -> Self {
         Self {
             divided: true,

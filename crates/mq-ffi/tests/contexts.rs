@@ -1,4 +1,4 @@
-//! What leaves one context by a purge, with every structure.
+//! One context: what is shown of it, what leaves it by a purge, and what it was told.
 #![allow(unsafe_code, reason = "the functions are C's")]
 
 mod fixture;
@@ -8,7 +8,7 @@ use core::ptr::null_mut;
 
 use mq::*;
 
-use self::fixture::Fixture;
+use self::fixture::{Fixture, options};
 
 /// Collects what a purge removes; `user` points to a vector.
 unsafe extern "C-unwind" fn collect(user: *mut c_void, entry: *const mq_entry) {
@@ -63,5 +63,63 @@ fn one_context_is_purged_in_order_and_stays() {
         let without_a_sink = unsafe { mq_context_purge(engine.0, 2, None, None, null_mut()) };
         assert_eq!(without_a_sink, MQ_NONE);
         assert_eq!(engine.context_lengths(2), (0, 0));
+    }
+}
+
+/// Notes an entry and its context; stops when its cookie is that of the first in the list.
+unsafe extern "C-unwind" fn until(user: *mut c_void, entry: *const mq_entry) -> c_int {
+    // SAFETY: the test passes a vector.
+    let seen = unsafe { &mut *user.cast::<Vec<usize>>() };
+    // SAFETY: the library passes a valid entry.
+    let entry = unsafe { &*entry };
+    assert_eq!(entry.pattern.context, 1);
+    seen.push(entry.cookie.addr());
+    c_int::from(entry.cookie.addr() == seen[0])
+}
+
+#[test]
+fn one_context_is_shown_until_its_visitor_has_seen_enough() {
+    let queues = Fixture::new();
+    // Some are in the front, and some, with masks, behind it.
+    for receive in 1..20 {
+        queues.post(1 + receive as u32 % 2, 1, 5, receive);
+        queues.post_masked(1 + receive as u32 % 2, 1, 5, 3, 100 + receive);
+    }
+    let visit = |stop: usize| {
+        let mut seen = vec![stop];
+        let user = (&raw mut seen).cast();
+        // SAFETY: the function takes the vector for what it is.
+        let status = unsafe { mq_context_visit(queues.0, 1, Some(until), user) };
+        (status, seen.split_off(1))
+    };
+    let (status, all) = visit(0);
+    let each: Vec<usize> = (2..20)
+        .step_by(2)
+        .flat_map(|receive| [receive, 100 + receive])
+        .collect();
+    assert_eq!((status, &all), (MQ_NONE, &each));
+    for (at, &stop) in all.iter().enumerate() {
+        assert_eq!(visit(stop), (MQ_MATCHED, all[..=at].to_vec()));
+    }
+}
+
+#[test]
+fn a_context_tells_what_it_was_told() {
+    let queues = Fixture::new();
+    let get = |context| {
+        let (mut size, mut promises) = (99, 99);
+        // SAFETY: the pointers are valid.
+        let status = unsafe { mq_context_get(queues.0, context, &raw mut size, &raw mut promises) };
+        (status, size, promises)
+    };
+    assert_eq!(get(1), (MQ_NONE, 8, 0));
+    assert_eq!(get(2), (MQ_NONE, 0, 0), "of unknown size");
+    assert_eq!(get(3), (MQ_ERR_UNKNOWN_CONTEXT, 99, 99));
+    for promises in [MQ_NO_ANY_TAG | MQ_ALLOW_OVERTAKING, MQ_NO_ANY_SOURCE, 0] {
+        let wanted = options(20, promises);
+        // SAFETY: the options are valid.
+        let updated = unsafe { mq_context_update(queues.0, 1, &raw const wanted) };
+        assert_eq!(updated, MQ_NONE);
+        assert_eq!(get(1), (MQ_NONE, 20, promises));
     }
 }
