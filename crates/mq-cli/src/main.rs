@@ -50,7 +50,11 @@ const DIFFERS: u8 = 1;
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
-    match run(&Cli::parse().command) {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(asked_or_wrong) => return tell(&asked_or_wrong),
+    };
+    match run(&cli.command) {
         Ok(code) => code,
         // The reader has seen enough, like `head`.
         Err(Error::ClosedPipe) => ExitCode::SUCCESS,
@@ -58,6 +62,18 @@ fn main() -> ExitCode {
             say(&error.to_string());
             ExitCode::from(FAILED)
         }
+    }
+}
+
+/// Prints a help text, or what is wrong with the arguments.
+fn tell(text: &clap::Error) -> ExitCode {
+    match text.print() {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            say(&format!("standard output: cannot write: {error}"));
+            ExitCode::from(FAILED)
+        }
+        _ if text.use_stderr() => ExitCode::from(FAILED),
+        _ => ExitCode::SUCCESS,
     }
 }
 

@@ -53,6 +53,28 @@ fn an_unknown_structure_is_answered_with_all_names() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn help_that_cannot_be_written_is_a_failure_unless_its_reader_has_left() {
+    for args in [&["--help"][..], &["replay", "--help"], &["--version"]] {
+        let full = std::fs::File::create("/dev/full").expect("it is there");
+        let run = command(args).stdout(full).output().expect("mq starts");
+        assert_eq!(run.status.code(), Some(2), "{args:?}");
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert!(
+            said.starts_with("mq: standard output: cannot write: "),
+            "{said}"
+        );
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let run = command(args).stdout(writer).output().expect("mq starts");
+        assert_eq!(
+            (run.status.code(), run.stderr.as_slice()),
+            (Some(0), &b""[..])
+        );
+    }
+}
+
+#[test]
 fn without_arguments_it_prints_help_and_exits_2() {
     let run = mq(&[]);
     assert_eq!(run.code, 2);

@@ -52,7 +52,12 @@ struct Profile {
 
 impl Profile {
     fn searched(&mut self, visited: u32) {
-        self.searches = self.searches.saturating_add(1);
+        if self.searches == u32::MAX {
+            // The average stays.
+            self.searches /= 2;
+            self.visited /= 2;
+        }
+        self.searches += 1;
         self.visited += u64::from(visited);
     }
 

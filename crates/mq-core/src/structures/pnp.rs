@@ -210,9 +210,11 @@ impl Plan for Partners {
         }
         self.size = self.size.max(origin.sender.rank.0.saturating_add(1));
         self.length += 1;
-        self.counted += 1;
         let count = self.counts.entry(origin.sender).or_insert(0);
-        *count = count.saturating_add(1);
+        if *count < u32::MAX {
+            *count += 1;
+            self.counted += 1;
+        }
         if self.counts.len() / 4 > self.next_choice as usize {
             self.thin_counts();
         }

@@ -128,7 +128,7 @@ impl WritePace {
         } else if by_instruction {
             Way::Instruction
         } else {
-            self.by_lines += 1;
+            self.by_lines = AGREED.min(self.by_lines + 1);
             if self.by_lines < AGREED {
                 return;
             }
