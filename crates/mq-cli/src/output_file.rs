@@ -265,7 +265,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_name_as_long_as_a_file_system_allows_is_not_too_long() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -278,6 +277,7 @@ mod tests {
         assert_eq!(names(folder.path()).len(), 2);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_link_to_what_is_not_there_yet_is_followed() {
         let folder = tempfile::tempdir().expect("a folder");

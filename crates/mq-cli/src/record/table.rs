@@ -62,7 +62,7 @@ fn is_empty(collected: &Collected) -> bool {
         Outcome::Valid(counts) => {
             counts.receives + counts.messages + counts.probes + counts.cancels == 0
         }
-        Outcome::Invalid { .. } => true,
+        Outcome::Invalid { .. } => false,
     }
 }
 

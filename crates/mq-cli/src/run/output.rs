@@ -48,6 +48,8 @@ impl Stream {
 struct Reopened {
     out: Option<OwnedFd>,
     err: Option<OwnedFd>,
+    /// Standard output is a pipe without a name: nobody can read it once its reader has left.
+    is_out_a_pipe: bool,
 }
 
 impl Reopened {
@@ -55,6 +57,7 @@ impl Reopened {
         Self {
             out: opened_again(Stream::Out.fd()),
             err: opened_again(Stream::Err.fd()),
+            is_out_a_pipe: is_without_name(Stream::Out.fd()),
         }
     }
 
@@ -66,6 +69,12 @@ impl Reopened {
         };
         own.as_ref().map_or_else(|| stream.fd(), AsFd::as_fd)
     }
+}
+
+/// Whether a descriptor is one of a pipe that has no name in the file system.
+fn is_without_name(fd: BorrowedFd<'_>) -> bool {
+    let target = std::fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd()));
+    target.is_ok_and(|target| target.as_os_str().as_encoded_bytes().starts_with(b"pipe:"))
 }
 
 /// A new, non-blocking descriptor of a terminal or pipe; none for anything else, or for what this user may write but
@@ -175,11 +184,11 @@ impl Output {
         first.map(|(stream, _)| self.reopened.fd(*stream))
     }
 
-    /// Standard output, if it is a pipe whose reader may leave: an error there says so, whether or not there is
-    /// something to write.
+    /// Standard output, if it is a pipe whose reader may leave for good: an error there says so, whether or not there
+    /// is something to write.
     pub(super) fn watched(&self) -> Option<BorrowedFd<'_>> {
-        let pipe = self.reopened.out.as_ref().map(AsFd::as_fd);
-        pipe.filter(|fd| !self.closed(Stream::Out) && !fd.is_terminal())
+        let is_watched = self.reopened.is_out_a_pipe && !self.closed(Stream::Out);
+        is_watched.then(|| self.reopened.fd(Stream::Out))
     }
 
     /// Nobody reads standard output any more.

@@ -99,11 +99,7 @@ impl Watch<'_> {
             self.output.flush();
             let ready = self.wait(self.next_deadline());
             self.read(&ready.sources);
-            if ready.unread {
-                self.output.nobody_reads();
-                // Who writes there is to know at once.
-                self.sources.retain(|source| source.stream() != Stream::Out);
-            }
+            self.heed_reader(&ready);
             if ready.terminal && !self.terminal.as_mut().is_some_and(Terminal::step) {
                 self.terminal = None;
             }
@@ -135,6 +131,7 @@ impl Watch<'_> {
             // The end of one of them is a signal.
             let ready = self.wait(Some(enough));
             self.read(&ready.sources);
+            self.heed_reader(&ready);
             if ready.signals {
                 self.heed_signals();
             }
@@ -208,6 +205,14 @@ impl Watch<'_> {
         }
         for i in ended.into_iter().rev() {
             self.sources.remove(i);
+        }
+    }
+
+    /// Nobody may read standard output any more: then who writes there is to know at once.
+    fn heed_reader(&mut self, ready: &Ready) {
+        if ready.unread {
+            self.output.nobody_reads();
+            self.sources.retain(|source| source.stream() != Stream::Out);
         }
     }
 
@@ -401,7 +406,9 @@ impl Watch<'_> {
                 }
                 return None;
             }
-            if self.wait(deadline).signals {
+            let ready = self.wait(deadline);
+            self.heed_reader(&ready);
+            if ready.signals {
                 for signal in self.signals.come() {
                     match signal {
                         // A repeat of the signal that the ranks have obeyed.

@@ -159,7 +159,8 @@ impl Requests {
         self.far.generation = next;
         self.far.free = NONE;
         self.slots.truncate(NEAR as usize);
-        self.slots.shrink_to_fit();
+        // Requests may go on to be one more than the near ones, and one fewer.
+        self.slots.shrink_to(2 * NEAR as usize);
     }
 
     /// A slot whose request is over was linked with those that may have another, and [is special](Slot::is_special).

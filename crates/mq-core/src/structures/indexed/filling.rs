@@ -62,7 +62,10 @@ impl Filling {
         let mut left = part;
         if self.done == self.collected.len() {
             self.collect(messages);
-            left = left.saturating_sub(messages.slots() as usize / COLLECTING);
+            // Some are linked in any case: where some come between any two searches, those are few enough at last to
+            // be collected and linked by one.
+            let cost = messages.slots() as usize / COLLECTING;
+            left = left.saturating_sub(cost).max(part / 2).max(1);
         }
         while left > 0 && self.done < self.collected.len() {
             if self.done == self.in_order {
@@ -180,6 +183,30 @@ mod tests {
             let part = part_of(messages.slots(), 4096);
             let (took, linked) = fill(&messages, &mut Filling::default(), part);
             assert!(took <= calls, "{took} for {count}");
+            assert_eq!(linked, messages.slots_in_order());
+        }
+    }
+
+    #[test]
+    fn messages_that_come_meanwhile_do_not_keep_a_view_from_filling() {
+        for at_once in [1, 100, 900] {
+            let mut messages = Slab::new(0);
+            for key in 0..70_000 {
+                messages.insert(key, key, NIL);
+            }
+            let (mut filling, mut linked) = (Filling::default(), Vec::new());
+            let mut calls = 0;
+            loop {
+                for key in 0..at_once {
+                    messages.insert(key, key, NIL);
+                }
+                let part = part_of(messages.slots(), 4096);
+                if filling.go_on(&messages, part, linking(&mut linked)) {
+                    break;
+                }
+                calls += 1;
+                assert!(calls < 40, "{at_once} at a time");
+            }
             assert_eq!(linked, messages.slots_in_order());
         }
     }
