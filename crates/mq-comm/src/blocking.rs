@@ -75,8 +75,7 @@ impl<T: Transport> Core<T> {
             let header = [bits, word.0];
             match self.transport.try_send(to, header, bytes, 0) {
                 Ok(Sent::Whole) => {
-                    self.state.profile.eager += 1;
-                    self.state.profile.eager_bytes += bytes.len() as u64;
+                    self.state.profile.count_eager(bytes.len() as u64);
                     return Ok(());
                 }
                 Ok(Sent::Upto(0)) => return self.send_later(to, bits, word, bytes),
@@ -110,8 +109,7 @@ impl<T: Transport> Core<T> {
                 Sent::Upto(done) => return self.send_rest(to, bits, word, bytes, done),
             }
         }
-        self.state.profile.eager += 1;
-        self.state.profile.eager_bytes += bytes.len() as u64;
+        self.state.profile.count_eager(bytes.len() as u64);
         self.state.profile.deferred += 1;
         Ok(())
     }
@@ -142,8 +140,7 @@ impl<T: Transport> Core<T> {
         }
         let sent = match self.transport.try_send(to, [bits, word.0], bytes, 0) {
             Ok(Sent::Whole) => {
-                self.state.profile.eager += 1;
-                self.state.profile.eager_bytes += bytes.len() as u64;
+                self.state.profile.count_eager(bytes.len() as u64);
                 Ok(())
             }
             Ok(Sent::Upto(0)) => return Ok(None),
@@ -429,10 +426,8 @@ impl State {
         let count = out.bytes.len();
         into.get_mut(..count)?.copy_from_slice(out.bytes);
         let bytes = count as u64;
-        self.profile.eager += 1;
-        self.profile.eager_bytes += bytes;
-        self.profile.received += 1;
-        self.profile.received_bytes += bytes;
+        self.profile.count_eager(bytes);
+        self.profile.count_received(bytes);
         self.profile.bypassed += 1;
         Some(Status::new(out.bits, bytes))
     }
@@ -454,8 +449,7 @@ impl State {
         if its_word == word.0 && (bits ^ pattern.bits()) & pattern.care() == 0 && fits {
             message.copy_to(into);
             drop(message);
-            self.profile.received += 1;
-            self.profile.received_bytes += bytes as u64;
+            self.profile.count_received(bytes as u64);
             self.profile.bypassed += 1;
             return Ok(Status::new(bits, bytes as u64));
         }

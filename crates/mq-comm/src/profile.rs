@@ -46,6 +46,20 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// A message was sent eagerly.
+    #[inline(always)]
+    pub(crate) const fn count_eager(&mut self, bytes: u64) {
+        self.eager += 1;
+        self.eager_bytes += bytes;
+    }
+
+    /// A message was received into a user's buffer.
+    #[inline(always)]
+    pub(crate) const fn count_received(&mut self, bytes: u64) {
+        self.received += 1;
+        self.received_bytes += bytes;
+    }
+
     /// Messages sent.
     #[must_use]
     pub const fn sent(&self) -> u64 {

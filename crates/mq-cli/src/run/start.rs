@@ -1,9 +1,10 @@
 //! Starting the ranks.
 
-use std::fs::File;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{ChildStdin, Command, ExitCode, Stdio};
 
 use rustix::io::Errno;
@@ -175,10 +176,40 @@ fn become_program(options: &StartRankOptions) -> Refusal {
     if let Err(refusal) = prepare(options) {
         return refusal;
     }
-    let error = Command::new(&options.program[0])
-        .args(&options.program[1..])
-        .exec();
+    let program = &options.program[0];
+    if is_for_another_machine(Path::new(program)) {
+        // `exec` would have a shell read it, as it does with a script that does not say who is to.
+        return Step::Program.failed(Errno::NOEXEC.into());
+    }
+    let error = Command::new(program).args(&options.program[1..]).exec();
     Step::Program.failed(error)
+}
+
+/// Whether a file is a 64-bit program for another processor, and nothing on this machine emulates others.
+fn is_for_another_machine(program: &Path) -> bool {
+    let head = |path: &Path| {
+        let mut head = [0; 20];
+        File::open(path)
+            .and_then(|mut file| file.read_exact(&mut head))
+            .ok()?;
+        // The class, 64 bits, and the number of the processor.
+        head.starts_with(b"\x7fELF\x02")
+            .then_some([head[18], head[19]])
+    };
+    // Others are looked up in PATH.
+    let names_a_file = program.components().count() > 1;
+    let (Some(theirs), Some(ours)) = (head(program), head(Path::new(THIS))) else {
+        return false;
+    };
+    let emulators = fs::read_dir("/proc/sys/fs/binfmt_misc")
+        .into_iter()
+        .flatten();
+    let names = emulators.flatten().map(|entry| entry.file_name());
+    names_a_file
+        && theirs != ours
+        && names
+            .into_iter()
+            .all(|name| name == "register" || name == "status")
 }
 
 /// All steps before the program.

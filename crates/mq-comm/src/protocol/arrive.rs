@@ -235,8 +235,7 @@ impl State {
         } else {
             Outcome::Fine
         };
-        self.profile.received += 1;
-        self.profile.received_bytes += slot.total;
+        self.profile.count_received(slot.total);
         self.requests.complete_at_once(receive, outcome);
     }
 

@@ -321,8 +321,7 @@ impl State {
         } else {
             Outcome::Fine
         };
-        self.profile.received += 1;
-        self.profile.received_bytes += bytes as u64;
+        self.profile.count_received(bytes as u64);
         self.requests.complete_at_once(taken.receive, outcome);
         Some(taken)
     }

@@ -121,8 +121,7 @@ impl<T: Transport> Core<T> {
             return Err(Error::Revoked);
         }
         self.tell_itself([bits, word.0], bytes)?;
-        self.state.profile.eager += 1;
-        self.state.profile.eager_bytes += bytes.len() as u64;
+        self.state.profile.count_eager(bytes.len() as u64);
         Ok(())
     }
 

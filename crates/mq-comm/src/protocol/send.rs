@@ -82,8 +82,7 @@ impl<T: Transport> Core<T> {
                 .try_send(to, [bits, word.0], buffer.bytes(), done)
             {
                 Ok(Sent::Whole) => {
-                    self.state.profile.eager += 1;
-                    self.state.profile.eager_bytes += total as u64;
+                    self.state.profile.count_eager(total as u64);
                     let name = self.state.requests.add(New {
                         stage: Stage::Done,
                         peer: to,
@@ -137,8 +136,7 @@ impl<T: Transport> Core<T> {
             self.state.requests.complete(send, Outcome::Gone(to, how));
             Ok(())
         } else if done > 0 || self.state.is_eager(to, word, bytes as usize) {
-            self.state.profile.eager += 1;
-            self.state.profile.eager_bytes += bytes;
+            self.state.profile.count_eager(bytes);
             let header = [bits, word.0];
             if tried || !self.state.peers[to.index()].outbox.is_empty() {
                 self.put_off(to, header, What::Request(send), done);

@@ -48,7 +48,8 @@ impl<Q: MatchQueues<Message = u32>> Shared<Q> {
         shared
     }
 
-    /// A shared engine whose contexts are divided immediately, with any source and any tag promised away in all contexts.
+    /// A shared engine whose contexts are divided immediately, with any source and any tag promised away in all of
+    /// them.
     pub(super) fn promised(setup: &Setup) -> Self {
         let mut promised = Self::new(setup, Divide::AtOnce);
         promised.promised = true;
