@@ -26,6 +26,7 @@ const PAIRS: u32 = 4096;
 
 /// Criterion with the arguments of the command line, and times short enough for hundreds of rows to take
 /// minutes; `--measurement-time` and `--sample-size` make them longer.
+#[must_use]
 pub fn criterion(warm_up: Duration, measurement: Duration) -> Criterion {
     Criterion::default()
         .sample_size(10)
@@ -45,6 +46,7 @@ pub fn with_rounds(pattern: DepthPattern) -> DepthPattern {
 }
 
 /// The trace of a pattern, not generated yet.
+#[must_use]
 pub fn lazy_trace(pattern: DepthPattern) -> LazyTrace {
     LazyCell::new(Box::new(move || pattern.trace()))
 }

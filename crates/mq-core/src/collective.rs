@@ -37,6 +37,7 @@ impl CollectiveCall {
 
     /// The range of a message size: 0 for nothing, else one more than the binary logarithm.
     #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
+    #[must_use]
     pub const fn size_class(bytes: usize) -> u8 {
         (usize::BITS - bytes.leading_zeros()) as u8
     }

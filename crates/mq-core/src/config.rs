@@ -29,6 +29,7 @@ pub struct Config {
 
 impl Config {
     /// A configuration for structure `kind`.
+    #[must_use]
     pub fn of_kind(kind: Kind) -> Self {
         Self {
             kind,

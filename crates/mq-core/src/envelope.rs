@@ -171,6 +171,7 @@ impl TrafficClass {
     pub const COUNT: usize = Self::ALL.len();
 
     /// Whether this is traffic of a collective operation.
+    #[must_use]
     pub const fn is_collective(self) -> bool {
         !matches!(self, Self::PointToPoint | Self::Unknown)
     }

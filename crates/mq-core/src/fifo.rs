@@ -56,6 +56,7 @@ impl Fifo {
 
     /// Whether no entry is linked.
     #[inline(always)]
+    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.head == NIL
     }

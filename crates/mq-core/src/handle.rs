@@ -23,6 +23,7 @@ pub struct Handle {
 impl Handle {
     /// Names the entry with number `sequence` in storage slot `slot`. For authors of structures.
     #[inline(always)]
+    #[must_use]
     pub const fn new(context: ContextId, slot: u32, sequence: u64) -> Self {
         Self {
             sequence,
@@ -33,12 +34,14 @@ impl Handle {
 
     /// The communicator the receive was posted on.
     #[inline(always)]
+    #[must_use]
     pub const fn context(self) -> ContextId {
         self.context
     }
 
     /// The storage slot. Only the structure that made the handle can use it.
     #[inline(always)]
+    #[must_use]
     pub const fn slot(self) -> u32 {
         self.slot
     }
@@ -46,6 +49,7 @@ impl Handle {
     /// The receive's number. Of two numbers given by the same object of a structure, the greater belongs to
     /// the younger receive. In a divided context of a `SharedEngine`, the upper bits name the shard.
     #[inline(always)]
+    #[must_use]
     pub const fn sequence(self) -> u64 {
         self.sequence
     }
@@ -61,24 +65,28 @@ impl MessageHandle {
     /// Names the message that a [`Handle`] of the unexpected queue would. For authors of
     /// structures.
     #[inline(always)]
+    #[must_use]
     pub const fn new(name: Handle) -> Self {
         Self(name)
     }
 
     /// The context that the message came in.
     #[inline(always)]
+    #[must_use]
     pub const fn context(self) -> ContextId {
         self.0.context()
     }
 
     /// The storage slot. Only the structure that made the handle can use it.
     #[inline(always)]
+    #[must_use]
     pub const fn slot(self) -> u32 {
         self.0.slot()
     }
 
     /// The message's number within its queue, as [`Handle::sequence`] for receives.
     #[inline(always)]
+    #[must_use]
     pub const fn sequence(self) -> u64 {
         self.0.sequence()
     }

@@ -14,11 +14,13 @@ pub struct Memory {
 
 impl Memory {
     /// Bytes for a [`Footprint`] of one's own.
+    #[must_use]
     pub const fn new(entries: usize, index: usize) -> Self {
         Self { entries, index }
     }
 
     /// All bytes.
+    #[must_use]
     pub const fn total(self) -> usize {
         self.entries + self.index
     }

@@ -48,6 +48,7 @@ pub struct Visits {
 
 impl Visits {
     /// Entries and objects together: the "pointer operations" of Zounmevo & Afsahi, Tables 2 and 3.
+    #[must_use]
     pub const fn total(&self) -> u64 {
         self.posted + self.unexpected + self.objects
     }

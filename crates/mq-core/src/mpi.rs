@@ -61,18 +61,21 @@ impl MpiEnvelope {
 
     /// The communicator.
     #[inline(always)]
+    #[must_use]
     pub const fn context(&self) -> ContextId {
         ContextId(self.stream.context())
     }
 
     /// The sender's rank.
     #[inline(always)]
+    #[must_use]
     pub const fn source(&self) -> Rank {
         Rank(high(self.bits))
     }
 
     /// The message's tag.
     #[inline]
+    #[must_use]
     pub const fn tag(&self) -> Tag {
         Tag(low(self.bits))
     }
@@ -223,6 +226,7 @@ impl MpiPattern {
     }
 
     /// The tags this receive admits.
+    #[must_use]
     pub const fn tag(&self) -> TagSelector {
         let care = self.care & TAG_BITS;
         let wanted = Tag(low(self.bits));

@@ -26,11 +26,13 @@ impl Clusters {
     }
 
     /// Number of groups; senders outside the profile share one more.
+    #[must_use]
     pub const fn groups(&self) -> u32 {
         self.groups
     }
 
     /// The group of a sender; `groups()` if the profile does not know it.
+    #[must_use]
     pub fn group_of(&self, context: ContextId, source: Rank) -> u32 {
         self.group_of
             .get(&(context, source))
@@ -49,6 +51,7 @@ impl Clusters {
     ///
     /// `counts` gives the elements of each sender. At most `groups` groups are made, at least one if there are
     /// senders, and no more than there are different counts: senders that are all alike share one.
+    #[must_use]
     pub fn from_counts(counts: &BTreeMap<(ContextId, Rank), u64>, groups: u32) -> Self {
         let mut values: Vec<u64> = counts.values().copied().collect();
         values.sort_unstable();

@@ -56,11 +56,13 @@ pub struct Sample {
 
 impl Report {
     /// Entries a search of the posted queue compared on average.
+    #[must_use]
     pub fn mean_posted_visited(&self) -> f64 {
         mean(self.visits.posted, self.posted_searches)
     }
 
     /// Entries a search of the unexpected queue compared on average.
+    #[must_use]
     pub fn mean_unexpected_visited(&self) -> f64 {
         mean(self.visits.unexpected, self.unexpected_searches)
     }

@@ -98,6 +98,7 @@ where
     Q: MatchQueues<Pattern = MpiPattern, Receive = Payload, Message = Payload>,
 {
     /// Replays of `trace` through an engine made with `options`.
+    #[must_use]
     pub fn new(trace: &'a Trace, options: EngineOptions<Payload>) -> Self {
         let mut engine = Engine::with_options(options);
         trace.create_contexts(&mut engine);
@@ -181,6 +182,7 @@ pub struct Floor<'a>(&'a [Operation]);
 
 impl<'a> Floor<'a> {
     /// The loop over the operations of `trace`.
+    #[must_use]
     pub fn new(trace: &'a Trace) -> Self {
         Self(trace.operations())
     }

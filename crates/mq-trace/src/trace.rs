@@ -107,6 +107,7 @@ impl Trace {
     }
 
     /// A trace of valid lines, numbered as they would be after a header.
+    #[must_use]
     pub fn from_lines(name: &str, lines: &[Line]) -> Self {
         let mut trace = Self::named(name, Header::new());
         for (number, line) in (2..).zip(lines) {
@@ -229,41 +230,49 @@ impl Trace {
     }
 
     /// The file or stream the trace came from.
+    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The first line of the file.
+    #[must_use]
     pub const fn header(&self) -> &Header {
         &self.header
     }
 
     /// All operations, in order.
+    #[must_use]
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
     /// What the MPI library decided in operation `i`: the message or receive that was matched.
+    #[must_use]
     pub fn outcome(&self, i: usize) -> Option<u32> {
         self.outcomes[i]
     }
 
     /// The line of operation `i`.
+    #[must_use]
     pub fn line_number(&self, i: usize) -> u32 {
         self.lines[i]
     }
 
     /// All communicators, by number.
+    #[must_use]
     pub fn communicators(&self) -> impl ExactSizeIterator<Item = Communicator> + '_ {
         self.communicators.values().copied()
     }
 
     /// Number of receives posted.
+    #[must_use]
     pub const fn receives(&self) -> u32 {
         self.receives
     }
 
     /// Number of messages that arrived.
+    #[must_use]
     pub const fn messages(&self) -> u32 {
         self.messages
     }
@@ -278,6 +287,7 @@ impl Trace {
 
     /// The profile for the `clusters` structure: senders grouped by how many elements each put into the
     /// queues, in at most as many groups as `col` and `pnp` may have lists by default.
+    #[must_use]
     pub fn clusters(&self) -> Clusters {
         let mut counts = BTreeMap::<(ContextId, Rank), u64>::new();
         for (i, operation) in self.operations.iter().enumerate() {

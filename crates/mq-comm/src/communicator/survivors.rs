@@ -75,6 +75,7 @@ impl<T: Transport> Communicator<T> {
     /// # assert_eq!(world.acknowledge_deaths(), [0; 0]);
     /// # Ok::<(), Error>(())
     /// ```
+    #[expect(clippy::must_use_candidate, reason = "it is called for what it does")]
     pub fn acknowledge_deaths(&self) -> Vec<u32> {
         let mut core = self.inner.core();
         core.hear_of_ends();

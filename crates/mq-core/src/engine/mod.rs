@@ -96,11 +96,13 @@ impl<Q: MatchQueues> fmt::Debug for Engine<Q> {
 /// Contexts.
 impl<Q: MatchQueues> Engine<Q> {
     /// An engine without contexts or limits.
+    #[must_use]
     pub fn new() -> Self {
         Self::with_options(EngineOptions::new())
     }
 
     /// An engine without contexts.
+    #[must_use]
     pub fn with_options(options: EngineOptions<Q::Message>) -> Self {
         Self {
             directory: Directory::default(),
@@ -116,6 +118,7 @@ impl<Q: MatchQueues> Engine<Q> {
 
     /// The structure of contexts that name none, from the options. Only
     /// [`AnyQueues`](crate::structures::AnyQueues) uses it: elsewhere the type is the structure.
+    #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
     }

@@ -358,6 +358,7 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     /// Posted receives in all contexts.
+    #[must_use]
     pub fn posted_len(&self) -> usize {
         self.objects
             .iter()
@@ -366,6 +367,7 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     /// Unexpected messages in all contexts.
+    #[must_use]
     pub fn unexpected_len(&self) -> usize {
         self.objects
             .iter()

@@ -19,6 +19,7 @@ pub struct EngineOptions<M> {
 
 impl<M> EngineOptions<M> {
     /// The default structure, every parameter at its default, no limits.
+    #[must_use]
     pub fn new() -> Self {
         Self {
             kind: Kind::default(),
@@ -150,6 +151,7 @@ pub struct ContextOptions {
 
 impl ContextOptions {
     /// Unknown size, no promises, the engine's structure.
+    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

@@ -174,6 +174,7 @@ pub struct Limits {
 
 impl Limits {
     /// The number of ranks that can send; `None` if it is unknown.
+    #[must_use]
     pub const fn size(&self) -> Option<u32> {
         self.last_rank.checked_add(1)
     }

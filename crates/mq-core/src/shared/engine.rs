@@ -107,6 +107,7 @@ impl<Q: MatchQueues> fmt::Debug for SharedEngine<Q> {
 /// Contexts.
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// An engine without contexts or limits.
+    #[must_use]
     pub fn new() -> Self {
         Self::with_options(EngineOptions::new(), Sharding::new())
     }

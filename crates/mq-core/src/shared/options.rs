@@ -71,6 +71,7 @@ impl Sharding {
     }
 
     /// The number of shards: a power of two.
+    #[must_use]
     pub const fn count(&self) -> usize {
         self.count
     }

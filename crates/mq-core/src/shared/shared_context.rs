@@ -63,6 +63,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     }
 
     /// The context's number.
+    #[must_use]
     pub fn id(&self) -> ContextId {
         self.context.id
     }

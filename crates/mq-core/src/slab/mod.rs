@@ -127,6 +127,7 @@ impl<K: Copy, T> Slab<K, T> {
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
     )]
+    #[must_use]
     pub const fn new(first_sequence: u64) -> Self {
         let next_sequence = if first_sequence < LAST_FIRST {
             first_sequence
@@ -215,42 +216,49 @@ impl<K: Copy, T> Slab<K, T> {
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
     )]
+    #[must_use]
     pub const fn stored(&self) -> u32 {
         (self.next_sequence as u32).wrapping_sub(self.skipped)
     }
 
     /// Number of entries stored.
     #[inline(always)]
+    #[must_use]
     pub const fn len(&self) -> u32 {
         self.len
     }
 
     /// Whether nothing is stored.
     #[inline(always)]
+    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The number that the next entry will get.
     #[inline(always)]
+    #[must_use]
     pub const fn next_sequence(&self) -> u64 {
         self.next_sequence
     }
 
     /// The key in `slot`.
     #[inline(always)]
+    #[must_use]
     pub fn key(&self, slot: u32) -> &K {
         &self.entry(slot).key
     }
 
     /// The sequence number of the entry in `slot`: smaller is earlier.
     #[inline(always)]
+    #[must_use]
     pub fn sequence(&self, slot: u32) -> u64 {
         self.entry(slot).sequence
     }
 
     /// The structure's mark on the entry in `slot`.
     #[inline(always)]
+    #[must_use]
     pub fn home(&self, slot: u32) -> u32 {
         self.entry(slot).home
     }
@@ -263,12 +271,14 @@ impl<K: Copy, T> Slab<K, T> {
 
     /// The payload in `slot`, if it is in use.
     #[inline]
+    #[must_use]
     pub fn payload(&self, slot: u32) -> Option<&T> {
         self.get(slot)?.payload.as_ref()
     }
 
     /// The slot that a handle names, unless its entry has left.
     #[inline]
+    #[must_use]
     pub fn slot_of(&self, handle: Handle) -> Option<u32> {
         let slot = handle.slot();
         self.holds(slot, handle.sequence()).then_some(slot)
@@ -313,6 +323,7 @@ impl<K: Copy, T> Slab<K, T> {
     ///
     /// # Cost
     /// Visits every slot, sorts, allocates: for purging, dumping and reorganising.
+    #[must_use]
     pub fn slots_in_order(&self) -> Vec<u32> {
         let mut slots: Vec<(u64, u32)> = self.numbered().collect();
         slots.sort_unstable();
@@ -396,6 +407,7 @@ impl<K, T> Slab<K, T> {
     }
 
     /// Heap bytes held.
+    #[must_use]
     pub fn bytes(&self) -> usize {
         vec_bytes(&self.near) + self.far.as_ref().map_or(0, |far| far.bytes())
     }

@@ -18,6 +18,7 @@ pub struct Slabs<P: Pattern, R, M> {
 
 impl<P: Pattern, R, M> Slabs<P, R, M> {
     /// Empty storage that numbers from where the configuration says.
+    #[must_use]
     pub const fn new(config: &Config) -> Self {
         Self {
             posted: Slab::new(config.first_sequence),
@@ -101,6 +102,7 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
     }
 
     /// Heap bytes of both slabs.
+    #[must_use]
     pub fn bytes(&self) -> usize {
         self.posted.bytes() + self.unexpected.bytes()
     }

@@ -28,6 +28,7 @@ pub struct ListThenBins {
 
 impl ListThenBins {
     /// Whether a long search has changed the list into bins.
+    #[must_use]
     pub const fn is_binned(&self) -> bool {
         self.binned
     }

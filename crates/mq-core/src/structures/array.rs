@@ -32,6 +32,7 @@ impl RankHeads {
     pub const MOST: u32 = 1 << 24;
 
     /// Rank heads allocated, the shared one not counted.
+    #[must_use]
     pub const fn allocated(&self) -> usize {
         self.heads.len().saturating_sub(1)
     }

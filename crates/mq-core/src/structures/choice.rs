@@ -33,16 +33,19 @@ pub struct Choice {
 impl Choice {
     /// A structure with these parameters. Those of other structures have no effect, and do not take part in how the
     /// choice is printed.
+    #[must_use]
     pub const fn new(kind: Kind, tuning: Tuning) -> Self {
         Self { kind, tuning }
     }
 
     /// The structure.
+    #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
     /// Its parameters.
+    #[must_use]
     pub const fn tuning(&self) -> &Tuning {
         &self.tuning
     }
@@ -136,6 +139,7 @@ pub enum ChoiceError {
 
 impl ChoiceError {
     /// What would have been right, for a sentence that begins with "expected".
+    #[must_use]
     pub fn expected(&self) -> String {
         match self {
             Self::Structure(_) => {

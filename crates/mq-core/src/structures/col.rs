@@ -29,6 +29,7 @@ pub type Col<P, R, M> = Layered<Collectives, P, R, M>;
 
 impl<P: Pattern, R, M> Col<P, R, M> {
     /// Lists dedicated to collective operations in one of the queues.
+    #[must_use]
     pub fn dedicated_lists(&self, queue: Queue) -> usize {
         self.plan(queue).dedicated()
     }

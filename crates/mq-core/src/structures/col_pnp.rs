@@ -36,11 +36,13 @@ const fn odd(list: ListId) -> ListId {
 
 impl<P: Pattern, R, M> ColPnp<P, R, M> {
     /// Senders with a list of their own for point-to-point traffic in one of the queues.
+    #[must_use]
     pub fn partners(&self, queue: Queue) -> usize {
         self.plan(queue).point_to_point.partners()
     }
 
     /// Lists dedicated to collective operations in one of the queues.
+    #[must_use]
     pub fn dedicated_lists(&self, queue: Queue) -> usize {
         self.plan(queue).collective.dedicated()
     }

@@ -153,16 +153,19 @@ pub struct Cube {
 
 impl Cube {
     /// Positions on each dimension.
+    #[must_use]
     pub const fn span(&self) -> u32 {
         1 << self.bits
     }
 
     /// Planes in use.
+    #[must_use]
     pub fn planes(&self) -> usize {
         self.planes.len()
     }
 
     /// Segments in use.
+    #[must_use]
     pub fn segments(&self) -> usize {
         self.segments.len()
     }

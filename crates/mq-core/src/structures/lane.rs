@@ -23,6 +23,7 @@ impl Lane {
 
     /// Whether both queues are empty.
     #[inline(always)]
+    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.posted.is_empty() && self.unexpected.is_empty()
     }

@@ -43,6 +43,7 @@ struct Sizes {
 
 impl<S: MatchQueues> Leads<S> {
     /// The queues of one context, if it was ever used.
+    #[must_use]
     pub fn queues(&self, context: ContextId) -> Option<&S> {
         let position = self.contexts.iter().position(|&c| c == context)?;
         self.queues.get(position)

@@ -103,16 +103,19 @@ impl Parameter {
     ];
 
     /// The name, as users write it.
+    #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
     /// The structures that use it.
+    #[must_use]
     pub const fn kinds(&self) -> &'static [Kind] {
         self.kinds
     }
 
     /// In words, the values that it may have.
+    #[must_use]
     pub fn allowed(&self) -> String {
         let whole = |least, most| format!("a whole number from {least} to {most}");
         match &self.field {
@@ -123,11 +126,13 @@ impl Parameter {
     }
 
     /// In words, what it decides.
+    #[must_use]
     pub const fn meaning(&self) -> &'static str {
         self.meaning
     }
 
     /// Its value in `tuning`.
+    #[must_use]
     pub fn value(&self, tuning: &Tuning) -> impl fmt::Display + use<> {
         self.value_in(tuning)
     }

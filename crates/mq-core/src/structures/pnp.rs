@@ -27,6 +27,7 @@ pub type Pnp<P, R, M> = Layered<Partners, P, R, M>;
 
 impl<P: Pattern, R, M> Pnp<P, R, M> {
     /// Senders with a list of their own in one of the queues.
+    #[must_use]
     pub fn partners(&self, queue: Queue) -> usize {
         self.plan(queue).partners()
     }

@@ -92,6 +92,7 @@ pub struct RankTree {
 
 impl RankTree {
     /// Nodes in use: one for each rank that has entries.
+    #[must_use]
     pub fn nodes(&self) -> usize {
         self.lanes.len()
     }

@@ -20,6 +20,7 @@ pub type Threshold<P, R, M> = Leads<Routed<ListOrCube, P, R, M>>;
 
 /// The communicator size from which on `threshold` uses the 4-D structure for a communicator of
 /// `size` ranks: 26, 50, 98 and 194 up to 256, 4,096, 65,536 and 1,048,576 ranks.
+#[must_use]
 pub fn size_threshold(size: u32, tuning: &Tuning) -> f64 {
     let span = 1_u32 << span_bits(size);
     f64::from(3 * span + 1) * tuning.adjustment.max(1.0)

@@ -58,6 +58,7 @@ pub fn decode(bytes: &[u8]) -> Vec<Step> {
 }
 
 /// A sequence of `length` random steps, the same for the same seed.
+#[must_use]
 pub fn random_steps(seed: u64, length: usize) -> Vec<Step> {
     let mut bytes = vec![0; (length + 1) * STEP_BYTES];
     StdRng::seed_from_u64(seed).fill_bytes(&mut bytes);

@@ -88,11 +88,13 @@ impl Recorded {
 
 impl Divergence {
     /// The steps up to and including the one with different answers.
+    #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
     /// The steps as a trace with the right outcomes, if a trace can hold them.
+    #[must_use]
     pub fn trace(&self) -> Option<String> {
         let mut text = String::from("# mqtrace 1 source=conformance\n");
         for (step, outcome) in self.steps.iter().zip(&self.outcomes) {

@@ -34,6 +34,7 @@ pub struct Setup {
 
 impl Setup {
     /// The papers' parameters.
+    #[must_use]
     pub fn published() -> Self {
         Self {
             tuning: Tuning::default(),
@@ -50,6 +51,7 @@ impl Setup {
 
     /// Parameters small enough for short sequences to reach every change of form: within a few entries,
     /// lists become bins, and partners, levels and groups appear.
+    #[must_use]
     pub fn small() -> Self {
         let groups = (0..CONTEXTS).flat_map(|context| {
             (0..RANKS / 2).map(move |rank| ((ContextId(context), Rank(rank)), rank % 3))
@@ -71,6 +73,7 @@ impl Setup {
     }
 
     /// A [small](Self::small) setup whose queues of any length stay in their windows, where `indexed` has tables.
+    #[must_use]
     pub fn small_in_windows() -> Self {
         let mut small = Self::small();
         small.tuning.short_limit = Tuning::default().short_limit;
@@ -79,6 +82,7 @@ impl Setup {
 
     /// A small setup with a size smaller than most of the ranks used: the ranks outside share what others have
     /// to themselves. Not for comparisons through an engine, which refuses such ranks.
+    #[must_use]
     pub fn small_and_told_too_little() -> Self {
         Self {
             size: Some(8),
@@ -88,6 +92,7 @@ impl Setup {
 
     /// The setup that a byte chooses for the fuzz target `operations`, and for the test that replays its
     /// corpus; and whether to go through an engine.
+    #[must_use]
     pub fn chosen(choice: u8) -> (Self, bool) {
         let has_engine = choice & 128 != 0;
         let setup = match (choice & 64 != 0, choice & 32 != 0) {

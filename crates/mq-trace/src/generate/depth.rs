@@ -90,6 +90,7 @@ const COMMON: u32 = 1;
 
 impl DepthPattern {
     /// The pattern as lines without outcomes.
+    #[must_use]
     pub fn lines(&self) -> Vec<Line> {
         let mut random = StdRng::seed_from_u64(self.seed);
         let contexts = self.contexts.max(1);
@@ -101,6 +102,7 @@ impl DepthPattern {
     }
 
     /// The pattern as a trace in memory, without outcomes: for timing.
+    #[must_use]
     pub fn trace(&self) -> Trace {
         Trace::from_lines(&self.to_string(), &self.lines())
     }

@@ -37,6 +37,7 @@ pub struct Counts {
 
 impl Counts {
     /// Entries that a search compared on average; 0 if there were no searches.
+    #[must_use]
     pub fn mean_search(&self) -> f64 {
         ratio(self.visited, self.searches)
     }
@@ -48,6 +49,7 @@ impl Statistics {
     /// # Cost
     /// No search is made: it follows from the outcome how many entries a list compares. So each operation takes
     /// time logarithmic in their number.
+    #[must_use]
     pub fn of(lines: &[Line]) -> Self {
         let count = |is_one: fn(&Line) -> bool| lines.iter().filter(|&line| is_one(line)).count();
         let mut posted = Standing::new(count(|line| matches!(line, Line::Post { .. })));
@@ -95,6 +97,7 @@ impl Statistics {
     }
 
     /// Entries that a search of either queue compared on average.
+    #[must_use]
     pub fn mean_search(&self) -> f64 {
         let (posted, unexpected) = (self.posted.all, self.unexpected.all);
         let visited = posted.visited + unexpected.visited;
@@ -102,12 +105,14 @@ impl Statistics {
     }
 
     /// The share of queued entries that belong to collective operations, 0 to 1.
+    #[must_use]
     pub fn collective_share(&self) -> f64 {
         let all = self.posted.all.queued + self.unexpected.all.queued;
         ratio(self.collective_queued(), all)
     }
 
     /// Of the queued entries of collective operations, the share that are unexpected messages, 0 to 1.
+    #[must_use]
     pub fn unexpected_share_of_collective(&self) -> f64 {
         ratio(self.unexpected.collective.queued, self.collective_queued())
     }

@@ -46,6 +46,7 @@ pub enum Model {
 
 impl Model {
     /// The name, as users write it.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Halo(_) => "halo",
@@ -89,6 +90,7 @@ pub struct Workload {
 
 impl Workload {
     /// How many operations it has.
+    #[must_use]
     pub fn operations(&self) -> u64 {
         let (process, rounds) = (self.process(), self.rounds);
         let receives = match self.model {
@@ -104,6 +106,7 @@ impl Workload {
     }
 
     /// The operations as lines without outcomes.
+    #[must_use]
     pub fn lines(&self) -> Vec<Line> {
         let mut stream = Stream::new(self.process(), self.seed, self.operations());
         let (made, rounds) = (&mut stream, self.rounds);
@@ -132,6 +135,7 @@ impl Workload {
     }
 
     /// What was published of this process of the application, beside the statistics of its lines.
+    #[must_use]
     pub fn fit(&self, statistics: &Statistics) -> Fit {
         let process = self.process();
         let configurations = match self.model {

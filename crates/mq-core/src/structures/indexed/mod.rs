@@ -117,6 +117,7 @@ pub struct Indexed<P: Pattern, R, M> {
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// Whether the queues are in the deep form now.
+    #[must_use]
     pub const fn is_deep(&self) -> bool {
         self.posted.is_away()
     }
