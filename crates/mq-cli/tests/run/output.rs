@@ -136,28 +136,19 @@ fn a_line_without_measure_is_broken_into_labelled_lines() {
     }
 }
 
+/// At once, whether or not the ranks have something to print.
 #[test]
 fn a_reader_that_leaves_ends_the_run_without_a_word() {
-    let mut launcher = command(&["-n", "2", "--", "yes"]);
-    let launcher = launcher.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut launcher = launcher.spawn().expect("mq starts");
-    drop(launcher.stdout.take());
-    let output = launcher.wait_with_output().expect("a child");
-    assert_eq!(output.status.code(), Some(141));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-}
-
-/// Whether or not the ranks have something to print.
-#[test]
-fn a_reader_that_leaves_is_missed_at_once() {
-    let script = "sleep 0.5; echo one; sleep 0.1; echo two; exec sleep 1000";
-    let mut launcher = command(&["-n", "2", "--", "sh", "-c", script]);
-    let launcher = launcher.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut launcher = launcher.spawn().expect("mq starts");
-    drop(launcher.stdout.take());
-    let output = launcher.wait_with_output().expect("a child");
-    assert_eq!(output.status.code(), Some(141));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let seldom = "sleep 0.5; echo one; sleep 0.1; echo two; exec sleep 1000";
+    for program in [&["yes"][..], &["sh", "-c", seldom]] {
+        let mut launcher = command(&["-n", "2", "--"]);
+        let launcher = launcher.args(program).stdout(Stdio::piped());
+        let mut launcher = launcher.stderr(Stdio::piped()).spawn().expect("mq starts");
+        drop(launcher.stdout.take());
+        let output = launcher.wait_with_output().expect("a child");
+        assert_eq!(output.status.code(), Some(141));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    }
 }
 
 #[test]

@@ -51,8 +51,8 @@ fn an_end_is_reported_though_the_cells_that_came_back_are_damaged() {
     assert_eq!(one_more.unwrap(), Sent::Upto(0));
 }
 
-#[test]
-fn what_is_forgotten_of_the_ended_is_found_again() {
+/// Two of which the first has a box for messages to the second.
+fn with_a_box() -> [Endpoint<Arc<Heap>>; 2] {
     let segment = Heap::new(Geometry::new(2).unwrap());
     let join = |number| {
         let memory = Arc::clone(&segment);
@@ -60,16 +60,21 @@ fn what_is_forgotten_of_the_ended_is_found_again() {
     };
     let [mut alice, mut bob] = [0, 1].map(join);
     bob.want(None).unwrap();
-    let mut send = |bob: &mut Endpoint<Arc<Heap>>, messages: u32, taken: bool| {
-        for _ in 0..messages {
-            let sent = alice.try_send(bob.me(), [0; 2], b"by the box", 0);
-            assert_eq!(sent.unwrap(), Sent::Whole);
-            while taken && bob.poll().unwrap().is_some() {}
-        }
-        alice.peers[1].outlet.is_some()
-    };
-    while !send(&mut bob, 1, true) {}
-    send(&mut bob, 3, false);
+    while alice.peers[1].outlet.is_none() {
+        let sent = alice.try_send(bob.me(), [0; 2], b"until there is a box", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+        while bob.poll().unwrap().is_some() {}
+    }
+    [alice, bob]
+}
+
+#[test]
+fn what_is_forgotten_of_the_ended_is_found_again() {
+    let [mut alice, mut bob] = with_a_box();
+    for _ in 0..3 {
+        let sent = alice.try_send(bob.me(), [0; 2], b"by the box", 0);
+        assert_eq!(sent.unwrap(), Sent::Whole);
+    }
     drop(alice);
     assert_eq!(bob.check_peers(), 1);
     for left in (0..3).rev() {
@@ -86,18 +91,7 @@ fn what_is_forgotten_of_the_ended_is_found_again() {
 
 #[test]
 fn a_box_takes_nothing_for_one_whose_end_has_been_found() {
-    let segment = Heap::new(Geometry::new(2).unwrap());
-    let join = |number| {
-        let memory = Arc::clone(&segment);
-        Endpoint::join(memory, Process(number), Options::default()).unwrap()
-    };
-    let [mut alice, mut bob] = [0, 1].map(join);
-    bob.want(None).unwrap();
-    while alice.peers[1].outlet.is_none() {
-        let sent = alice.try_send(bob.me(), [0; 2], b"until there is a box", 0);
-        assert_eq!(sent.unwrap(), Sent::Whole);
-        while bob.poll().unwrap().is_some() {}
-    }
+    let [mut alice, mut bob] = with_a_box();
     // Something of its own is still to be taken out, so that its end is not reported yet.
     let sent = bob.try_send(alice.me(), [0; 2], b"the last", 0);
     assert_eq!(sent.unwrap(), Sent::Whole);
