@@ -152,7 +152,7 @@ impl<B: MatchBits> Classes<B> {
     }
 
     /// Indexes messages for a class that searches them, or some of them, if it has searched often enough and they
-    /// `may_be`; returns whether it has a view. Up to `least` are indexed in one go.
+    /// `may_be`; returns whether it has a view. At least `least` are indexed at a time.
     pub(super) fn ensure_view<E: Envelope<Bits = B>, M>(
         &mut self,
         care: B,

@@ -13,10 +13,11 @@ const COLLECTING: usize = 8;
 /// To part this many messages into earlier and later ones takes as long as to link one.
 const PARTING: usize = 10;
 
-/// A part is one of so many, if it is not small.
+/// The parts of a long queue.
 const PARTS: u32 = 16;
 
-/// How many messages a search may link, of those in so many slots. Up to `least` are linked in one go.
+/// How many messages a search may link, of those in `slots` slots: a part, and at least `least`, so that one or two
+/// searches link those of a queue of that length.
 pub(super) const fn part_of(slots: u32, least: u32) -> usize {
     let part = slots / PARTS;
     match if part > least { part } else { least } {
@@ -37,7 +38,7 @@ pub(super) struct Filling {
     collected: Vec<Numbered>,
     /// All that have come since have this number or a greater one.
     collected_at: u64,
-    /// So many of these are linked, or have left.
+    /// How many of these are linked, or have left.
     done: usize,
     /// Up to here they are in order.
     in_order: usize,
@@ -52,7 +53,7 @@ impl Filling {
     }
 
     /// Has some messages linked, the earliest of those that are not: `part` of them if nothing else is to be done, and
-    /// fewer if `link` says that one took the time of several. Whether all are linked now.
+    /// fewer if one took the time of several, which `link` returns. Whether all are linked now.
     pub(super) fn go_on<K: Copy, T>(
         &mut self,
         messages: &Slab<K, T>,
