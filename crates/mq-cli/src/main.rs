@@ -68,11 +68,11 @@ fn main() -> ExitCode {
 /// Prints a help text, or what is wrong with the arguments.
 fn tell(text: &clap::Error) -> ExitCode {
     match text.print() {
+        _ if text.use_stderr() => ExitCode::from(FAILED),
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             say(&format!("standard output: cannot write: {error}"));
             ExitCode::from(FAILED)
         }
-        _ if text.use_stderr() => ExitCode::from(FAILED),
         _ => ExitCode::SUCCESS,
     }
 }

@@ -229,7 +229,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     /// request is in the [`Completion`].
     ///
     /// # Cost
-    /// The same for any number of requests; once a process has ended, each wait looks, before it rests, at as
+    /// The same for any number of requests; once a process has ended, each wait looks, before it rests, at up to as
     /// many requests as this process has had at one time.
     pub fn wait_any(&self) -> Result<Option<Completion>, Error> {
         self.communicator.inner.core().wait_any(self.set, false)

@@ -21,16 +21,17 @@ others read /dev/null. Output is passed on line by line; a line longer than 64 K
 line without a newline gets one. Output of a single process without a label is passed on byte by byte. If \
 output cannot be written, as on a full disk, this is said, the ranks go on, and what they print is lost.
 
-SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGTSTP and SIGCONT are passed on. A rank that \
-dies of one of them has not failed: the others, which got it too, may take their time, for instance to write \
-a checkpoint, and after --grace it is said that they are waited for. Any other failure ends them. A third \
-consecutive SIGINT or SIGTERM, each 1 to 5 s after the last, kills what is still running; one that is \
-repeated within a second does not count, since `timeout` sends it twice. Each process has its own process \
-group: what it starts there gets the signals too. Half a second after the last rank, so that a `tee` can write its \
-last lines, everything that ranks started and that is still there is killed, in other groups and sessions as well. If a signal ended the ranks, a reader that keeps reading \
-gets their remaining output for up to --grace. If mq itself is killed, so are the ranks, their groups, \
-and whatever else has the same MQ_RUN in its environment (but not programs that change their user when \
-they start).
+SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGTSTP and SIGCONT are passed on. A rank \
+that dies of one of them has not failed: the others, which got it too, may take their time, for instance \
+to write a checkpoint, and after --grace it is said that they are waited for. Any other failure ends \
+them. A third consecutive SIGINT or SIGTERM, each 1 to 5 s after the last, kills what is still running; \
+one that is repeated within a second does not count, since `timeout` sends it twice. Each process has \
+its own process group: what it starts there gets the signals too. Half a second after the last rank, so \
+that a `tee` can write its last lines, everything that ranks started and that is still there is killed, \
+in other groups and sessions as well. If a signal ended the ranks, a reader that keeps reading gets \
+their remaining output for up to --grace. If mq itself is killed, so are the ranks, their groups, and \
+whatever else has the same MQ_RUN in its environment (but not programs that change their user when they \
+start).
 
 Examples:
   mq run -n 4 ./program --its --options

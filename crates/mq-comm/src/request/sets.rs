@@ -257,7 +257,7 @@ impl<T: Transport> RequestSet<T> {
     ///
     /// # Cost
     /// The same for any number of requests, apart from a look at their communicators; once a process has
-    /// ended, each wait looks, before it rests, at as many requests as this process has had at one time.
+    /// ended, each wait looks, before it rests, at up to as many requests as this process has had at one time.
     pub fn wait_any(&mut self) -> Result<Option<Completion>, Error> {
         let completion = self.inner.core().wait_any(self.set, true)?;
         self.give_up(completion.as_slice());
