@@ -99,7 +99,7 @@ impl<T: Transport> Core<T> {
         self.idle.reset();
         loop {
             self.progress_or_rest(None)?;
-            if !self.state.clogged.is_empty() {
+            if !self.state.outboxes.are_empty() {
                 // An answer that could not be sent waits there, and what comes after it too.
                 return self.send_rest(to, bits, word, bytes, 0);
             }
@@ -268,8 +268,7 @@ impl<T: Transport> Core<T> {
         into: &mut [u8],
     ) -> Result<Status, Error> {
         let state = &self.state;
-        let queued = state.front.runs() | state.posted | state.unexpected;
-        if queued | state.obstacles != 0 || state.attention {
+        if state.matching.waiting() | state.obstacles != 0 || state.attention {
             return self.receive_slowly(pattern, from, into);
         }
         self.stand(from)?;
@@ -419,8 +418,9 @@ impl State {
     /// Copies a message of this process to itself into the buffer of a blocking receive, if that takes it and
     /// no receive or message is before it.
     fn take_own(&mut self, out: &Out<'_>, pattern: &MpiPattern, into: &mut [u8]) -> Option<Status> {
-        let queued = self.front.runs() | self.posted | self.unexpected;
-        if queued | self.obstacles != 0 || !header::takes(pattern, out.bits, out.word) {
+        if self.matching.waiting() | self.obstacles != 0
+            || !header::takes(pattern, out.bits, out.word)
+        {
             return None;
         }
         let count = out.bytes.len();

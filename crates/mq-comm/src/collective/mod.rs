@@ -104,10 +104,10 @@ impl<T: Transport> Communicator<T> {
         let (process, word) = (self.member(to), operation.word(self.inner.number));
         let bytes = plain::bytes(elements);
         let mut core = self.inner.core();
-        let before = core.state.left_in_outboxes;
+        let before = core.state.outboxes.abandoned;
         match core.send(process, bits, word, bytes) {
             Err(error) if error.is_refusal() => {
-                if core.state.left_in_outboxes != before {
+                if core.state.outboxes.abandoned != before {
                     return Ok(());
                 }
                 if bytes.len() > Payload::MOST {

@@ -17,8 +17,9 @@
 use mq_shm::{Process, Stretch};
 
 use super::arrive::corrupt;
+use super::outboxes::What;
 use super::rings::Pull;
-use super::{Core, Follow, State, Target, What};
+use super::{Core, Follow, State, Target};
 use crate::error::Error;
 use crate::header::{self, Kind, Payload, RingGiven};
 use crate::messages;
@@ -126,7 +127,8 @@ impl<T: Transport> Core<T> {
         let slot = self.state.requests.at_mut(send);
         let (to, bytes, bits) = (slot.peer, slot.buffer.len(), slot.bits);
         let peer = &self.state.peers[to.index()];
-        if !peer.ahead.allows(bytes) || !peer.outbox.is_empty() || peer.wants_announcements {
+        let is_clogged = !self.state.outboxes.waiting(to).is_empty();
+        if !peer.ahead.allows(bytes) || is_clogged || peer.wants_announcements {
             return false;
         }
         if self.transport.expose(slot.buffer.bytes()).shared.is_some() {

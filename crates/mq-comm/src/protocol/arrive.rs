@@ -1,6 +1,5 @@
 //! What is done when a message arrives.
 
-use mq_core::MessageHandle;
 use mq_core::mpi::MpiEnvelope;
 use mq_shm::{Process, ShmError};
 
@@ -92,17 +91,14 @@ impl State {
         if refused || !self.knows(word.context()) || self.leaving {
             return Ok(self.discard(message, &bytes));
         }
-        if let Some(Taken { receive, unwanted }) = self.front.matched(bits, word) {
+        if let Some(Taken { receive, unwanted }) = self.matching.front.matched(bits, word) {
             self.begin(receive, message, bits, &bytes);
             return Ok(Follow::Matched {
                 receive,
                 wanted: unwanted,
             });
         }
-        if self.posted > 0
-            && let Some((_, receive)) = self.engine.deliver(&envelope)?
-        {
-            self.posted -= 1;
+        if let Some(receive) = self.matching.deliver(&envelope)? {
             let slot = self.requests.at_mut(receive);
             slot.posted = None;
             let wanted = Some(slot.peer);
@@ -151,7 +147,7 @@ impl State {
             Bytes::Here => (message.total(), Body::Here),
         };
         let kept = self.messages.add(from, bits, word, total, body);
-        match self.queue(envelope, kept) {
+        match self.matching.keep(envelope, kept) {
             Ok(name) => self.messages.at_mut(kept).name = Some(name),
             Err(error) => {
                 self.messages.release(kept);
@@ -161,7 +157,6 @@ impl State {
                 return Err(error);
             }
         }
-        self.unexpected += 1;
         step(Step::MessageKept);
         match bytes {
             Bytes::Here => {
@@ -179,17 +174,6 @@ impl State {
                 Ok(Follow::TooEarly)
             }
         }
-    }
-
-    /// Queues a message for which no receive is posted.
-    fn queue(&mut self, envelope: MpiEnvelope, message: u32) -> Result<MessageHandle, Error> {
-        if self.posted == 0 {
-            // The search that has to precede this, and was left out.
-            let none = self.engine.deliver(&envelope)?;
-            debug_assert!(none.is_none(), "receives are counted");
-        }
-        let name = self.engine.queue_message(envelope, message);
-        name.map_err(|refused| refused.error.into())
     }
 
     /// A receive takes a message whose first part is there.

@@ -26,11 +26,11 @@ mod revoked;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use mq_core::mpi::MpiPattern;
-use mq_core::{ContextOptions, Removed};
+use mq_core::Removed;
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
+use super::matching::Ended;
 use super::{Core, State, Target};
 use crate::error::Error;
 use crate::header::{Kind, Payload};
@@ -263,9 +263,7 @@ impl State {
 
     pub(super) fn create_contexts(&mut self, number: u32) {
         for context in [of_user(number), of_collectives(number)] {
-            let options = ContextOptions::new().size(self.contexts.processes);
-            let created = self.engine.create_context(context, options);
-            debug_assert_eq!(created, Ok(()));
+            (self.matching).create_context(context, self.contexts.processes);
         }
     }
 
@@ -365,16 +363,14 @@ impl<T: Transport> Core<T> {
         let mut removed = Vec::new();
         for context in [of_user(number), of_collectives(number)] {
             self.end_in_front(context, Outcome::Cancelled);
-            self.state
-                .engine
-                .free_context(context, &mut |entry| removed.push(entry))?;
+            (self.state.matching).free_context(context, &mut removed)?;
         }
         self.end_removed(removed, Outcome::Cancelled)
     }
 
     /// Completes the receives of a context that wait in front.
     fn end_in_front(&mut self, context: u32, outcome: Outcome) {
-        while let Some(taken) = self.state.front.remove_of_context(context) {
+        while let Some(taken) = self.state.matching.front.remove_of_context(context) {
             self.state.requests.complete(taken.receive, outcome);
             if let Some(process) = taken.unwanted {
                 self.unwant(process);
@@ -383,22 +379,16 @@ impl<T: Transport> Core<T> {
     }
 
     /// Of what has been taken out of the engine, completes the receives, and discards the messages.
-    fn end_removed(
-        &mut self,
-        removed: Vec<Removed<MpiPattern, u32, u32>>,
-        outcome: Outcome,
-    ) -> Result<(), Error> {
+    fn end_removed(&mut self, removed: Vec<Ended>, outcome: Outcome) -> Result<(), Error> {
         let mut answered = Ok(());
         for entry in removed {
             match entry {
                 Removed::Posted(_, receive) => {
-                    self.state.posted -= 1;
                     let wanted = self.state.requests.at(receive).peer;
                     self.unwant(wanted);
                     self.state.requests.complete(receive, outcome);
                 }
                 Removed::Unexpected(_, message) => {
-                    self.state.unexpected -= 1;
                     // Each sender waits for its own answer.
                     answered = answered.and(self.discard_message(message));
                 }

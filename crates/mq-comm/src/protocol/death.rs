@@ -1,7 +1,5 @@
 //! Early ends: of processes, and of requests whose part of the program failed.
 
-use std::collections::VecDeque;
-
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
@@ -31,12 +29,11 @@ impl<T: Transport> Core<T> {
         let emptied = self.empty_rings_of(process);
         let peer = &mut self.state.peers[process.index()];
         peer.gone = Some(how);
-        peer.outbox = VecDeque::new();
+        self.state.outboxes.discard(process);
         self.state.set_wants_announcements(process, false);
         self.state.contexts.gone(process, how);
         self.state.obstacles += 1;
         self.state.ended += 1;
-        self.state.clogged.retain(|&clogged| clogged != process);
         if let Some((Target::Message(message), _)) =
             self.state.peers[process.index()].assembly.take()
         {
@@ -146,12 +143,11 @@ impl<T: Transport> Core<T> {
         let slot = self.state.requests.at_mut(receive);
         let wanted = slot.peer;
         if let Some(name) = slot.posted.take() {
-            let taken = self.state.engine.cancel(name);
+            let taken = self.state.matching.cancel(name);
             debug_assert_eq!(taken, Some(receive));
-            self.state.posted -= 1;
             self.unwant(wanted);
         } else if slot.stage == Stage::Posted
-            && let Some(taken) = self.state.front.remove(receive)
+            && let Some(taken) = self.state.matching.front.remove(receive)
             && let Some(process) = taken.unwanted
         {
             self.unwant(process);
@@ -206,8 +202,9 @@ impl<T: Transport> Core<T> {
                 let _ = self.answer_finished(from, send);
             }
             stage => {
-                let is_in_outbox = u64::from(stage == Stage::Waiting);
-                self.state.left_in_outboxes += is_in_outbox;
+                if stage == Stage::Waiting {
+                    self.state.outboxes.abandoned += 1;
+                }
                 self.state.requests.leave(request);
                 let slot = self.state.requests.at_mut(request);
                 slot.buffer.detach();
@@ -264,10 +261,8 @@ impl State {
         if kept.keeper == Keeper::User {
             return;
         }
-        if let Some(name) = kept.name
-            && self.engine.take(name).is_some()
-        {
-            self.unexpected -= 1;
+        if let Some(name) = kept.name {
+            self.matching.take(name);
         }
         self.messages.release(message);
     }

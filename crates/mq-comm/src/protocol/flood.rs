@@ -17,7 +17,8 @@
 
 use mq_shm::Process;
 
-use super::{Core, Follow, State, What};
+use super::outboxes::What;
+use super::{Core, Follow, State};
 use crate::error::Error;
 use crate::header::{Kind, Payload};
 use crate::options::Options;
@@ -149,8 +150,8 @@ impl<T: Transport> Core<T> {
             // It dies, and nobody could fetch them.
             return Ok(());
         }
-        for at in 0..self.state.peers[to.index()].outbox.len() {
-            let outgoing = &self.state.peers[to.index()].outbox[at];
+        for at in 0..self.state.outboxes.waiting(to).len() {
+            let outgoing = &self.state.outboxes.waiting(to)[at];
             let What::Request(send) = outgoing.what else {
                 continue;
             };
@@ -162,7 +163,7 @@ impl<T: Transport> Core<T> {
             let (header, what) = self.announcement(send)?;
             self.state.profile.eager -= 1;
             self.state.profile.eager_bytes -= bytes;
-            let outgoing = &mut self.state.peers[to.index()].outbox[at];
+            let outgoing = &mut self.state.outboxes.waiting_mut(to)[at];
             outgoing.header = header;
             outgoing.what = what;
         }

@@ -279,14 +279,14 @@ impl State {
     fn front_is_open(&self) -> bool {
         // A process that has ended is an obstacle, and so is a user who does not want the engine to be
         // bypassed.
-        self.posted | self.unexpected | self.obstacles == 0
+        self.matching.waiting_in_engine() | self.obstacles == 0
     }
 
     /// Where in front a receive may wait, if it may: nothing has then come for it.
     #[inline(always)]
     pub(super) fn place_in_front(&self, pattern: &MpiPattern) -> Option<Place> {
         if self.front_is_open() {
-            self.front.place_for(pattern)
+            self.matching.front.place_for(pattern)
         } else {
             None
         }
@@ -296,7 +296,7 @@ impl State {
     #[inline(always)]
     pub(crate) fn waits_for_none(&self, hand: Option<&Hand>) -> bool {
         let in_hand = |hand: &Hand| self.requests.at(hand.request).stage == Stage::Hand;
-        self.front.is_empty() && self.posted == 0 && !hand.is_some_and(in_hand)
+        !self.matching.has_posted() && !hand.is_some_and(in_hand)
     }
 
     /// Gives a message to a receive in front, if one takes it, and no receive is older. The message has come
@@ -308,7 +308,7 @@ impl State {
         if word.kind() != Some(Kind::Eager) {
             return None;
         }
-        let taken = self.front.matched(bits, word)?;
+        let taken = self.matching.front.matched(bits, word)?;
         let bytes = message.bytes();
         let slot = self.requests.at_mut(taken.receive);
         slot.peer = message.source();
@@ -344,7 +344,7 @@ impl<T: Transport> Core<T> {
                 Some(sender) => self.transport.poll_again(sender),
             }) else {
                 // Others may be waited for too.
-                if sender.take().is_some() && self.state.front.count > 1 {
+                if sender.take().is_some() && self.state.matching.front.count > 1 {
                     continue;
                 }
                 break;

@@ -81,7 +81,7 @@ impl<T: Transport> Core<T> {
         }
         let into = &mut self.state.requests.at_mut(receive).buffer.bytes_mut()[..room];
         // A request for help must not come between the parts of another message.
-        let may_ask = self.state.peers[from.index()].outbox.is_empty();
+        let may_ask = self.state.outboxes.waiting(from).is_empty();
         let is_helped = chosen.way() == Way::Read && may_ask;
         let asks = is_helped.then(|| [send, Word::answer(Kind::HelpWanted).0]);
         // SAFETY: the sender has announced these bytes, and lends them until it is answered.

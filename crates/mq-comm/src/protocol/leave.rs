@@ -171,7 +171,7 @@ impl State {
     /// [`is_any_in`](crate::request::Requests::is_any_in).
     fn is_awaited(&self, last: &mut u32) -> bool {
         self.rings.is_moving()
-            || !self.clogged.is_empty()
+            || !self.outboxes.are_empty()
             || self.requests.is_any_in(&UNFETCHED, last)
     }
 
@@ -182,7 +182,7 @@ impl State {
             all.find(|(_, slot)| UNFETCHED.contains(&slot.stage))
                 .map(|(_, slot)| slot.peer)
         };
-        self.clogged.first().copied().or_else(large)
+        self.outboxes.any().or_else(large)
     }
 }
 

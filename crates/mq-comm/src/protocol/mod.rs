@@ -43,6 +43,8 @@ mod follow;
 mod front;
 mod large;
 mod leave;
+mod matching;
+mod outboxes;
 mod own;
 mod peer;
 mod probe;
@@ -52,9 +54,6 @@ mod send;
 mod turns;
 mod ways;
 
-use mq_core::mpi::MpiPattern;
-use mq_core::structures::AnyQueues;
-use mq_core::{Engine, EngineOptions};
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
 use mq_shm::{Origin, Peeked, Process};
@@ -69,8 +68,9 @@ use crate::request::{Requests, Stage};
 use crate::transport::Transport;
 use contexts::Contexts;
 use flood::Flood;
-use front::Front;
-use peer::{Outgoing, Peer, Target, What};
+use matching::Matching;
+use outboxes::Outboxes;
+use peer::{Peer, Target};
 use rings::Rings;
 use ways::Ways;
 
@@ -78,9 +78,6 @@ pub(crate) use contexts::{Offer, of_collectives, of_user};
 pub(crate) use follow::Follow;
 pub(crate) use leave::Failures;
 pub(crate) use receive::{Hand, ROUNDS, peer_of};
-
-/// Receives carry their request's slot, messages theirs.
-pub(crate) type Queues = AnyQueues<MpiPattern, u32, u32>;
 
 /// A process: its transport and what it knows.
 #[derive(Debug)]
@@ -112,25 +109,11 @@ pub(crate) struct Core<T: Transport> {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) me: Process,
-    pub(crate) engine: Engine<Queues>,
-    /// The oldest posted receives, if they wait for few things.
-    pub(crate) front: Front,
-    /// Receives in the engine.
-    pub(crate) posted: usize,
-    /// Messages in the engine.
-    pub(crate) unexpected: usize,
+    pub(crate) matching: Matching,
     pub(crate) requests: Requests,
     pub(crate) messages: Messages,
     pub(crate) peers: Vec<Peer>,
-    /// Peers with something in their outbox.
-    pub(crate) clogged: Vec<Process>,
-    /// Messages that may go straight to the transport before this process looks at what has come: none while
-    /// there is something in an outbox.
-    sends_left: i32,
-    /// What was left of them when something came into an outbox.
-    sends_kept: i32,
-    /// Sends that were given up and stay in an outbox, so that they may go out all the same.
-    pub(crate) left_in_outboxes: u64,
+    pub(crate) outboxes: Outboxes,
     pub(crate) rings: Rings,
     pub(crate) contexts: Contexts,
     pub(crate) profile: Profile,
@@ -170,21 +153,15 @@ pub(crate) struct State {
 impl<T: Transport> Core<T> {
     pub(crate) fn new(transport: T, options: &Options) -> Self {
         let processes = transport.processes();
-        let engine = Engine::with_options(EngineOptions::new().choice(&options.structure));
+
         let longest_ahead = ahead::longest_wanted(options);
         let mut state = State {
             me: transport.me(),
-            engine,
-            front: Front::default(),
-            posted: 0,
-            unexpected: 0,
+            matching: Matching::new(&options.structure),
             requests: Requests::default(),
             messages: Messages::default(),
             peers: (0..processes).map(|_| Peer::default()).collect(),
-            clogged: Vec::new(),
-            sends_left: 0,
-            sends_kept: 0,
-            left_in_outboxes: 0,
+            outboxes: Outboxes::new(processes),
             rings: Rings::default(),
             contexts: Contexts::new(processes),
             profile: Profile::default(),
@@ -280,7 +257,7 @@ impl State {
 
     /// Whether there is something to do that no message will announce.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.clogged.is_empty() || self.rings.is_busy()
+        !self.outboxes.are_empty() || self.rings.is_busy()
     }
 }
 

@@ -1,20 +1,13 @@
-//! What a process knows of each other one, and what it still has to send there.
-
-use std::collections::VecDeque;
+//! What a process knows of each other one.
 
 use mq_shm::liveness::Gone;
 
 use super::ahead::Credit;
 use super::turns::Turns;
-use crate::header::Payload;
 
 /// What is known of another process.
 #[derive(Debug, Default)]
 pub(crate) struct Peer {
-    /// What is to be sent to it, in this order, before anything else.
-    pub(super) outbox: VecDeque<Outgoing>,
-    /// How many messages have been in the outbox and left it, sent.
-    pub(super) flushed: u64,
     /// The message from it of which more parts are to come, and the bytes that have come.
     pub(super) assembly: Option<(Target, u64)>,
     /// How it has ended, if it has and all that it had sent has been taken in.
@@ -37,23 +30,6 @@ pub(crate) struct Peer {
     pub(super) last_large_class: Option<u8>,
     /// Whether large messages go back and forth.
     pub(super) turns: Turns,
-}
-
-/// A message that waits for a cell, or for room in a fastbox.
-#[derive(Debug)]
-pub(super) struct Outgoing {
-    pub(super) header: [u64; 2],
-    pub(super) what: What,
-    /// Bytes of it that have been sent.
-    pub(super) done: usize,
-}
-
-#[derive(Debug)]
-pub(super) enum What {
-    /// The buffer of a request.
-    Request(u32),
-    /// A message of the protocol's own.
-    Words(Payload),
 }
 
 /// Where the parts of a message go.

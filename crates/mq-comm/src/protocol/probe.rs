@@ -50,10 +50,7 @@ impl<T: Transport> Core<T> {
 
     /// Shows an unexpected message.
     pub(crate) fn probe(&mut self, pattern: &MpiPattern) -> Result<Option<Status>, Error> {
-        if self.state.unexpected == 0 {
-            return Ok(None);
-        }
-        let Some((_, &message)) = self.state.engine.probe(pattern)? else {
+        let Some(message) = self.state.matching.probe(pattern)? else {
             return Ok(None);
         };
         let message = self.state.messages.at_mut(message);
@@ -140,13 +137,9 @@ impl<T: Transport> Core<T> {
 
     /// Takes out an unexpected message for the user.
     pub(crate) fn extract(&mut self, pattern: &MpiPattern) -> Result<Option<u32>, Error> {
-        if self.state.unexpected == 0 {
-            return Ok(None);
-        }
-        let Some((_, message)) = self.state.engine.extract(pattern)? else {
+        let Some(message) = self.state.matching.extract(pattern)? else {
             return Ok(None);
         };
-        self.state.unexpected -= 1;
         self.state.messages.at_mut(message).keeper = Keeper::User;
         Ok(Some(message))
     }
@@ -157,7 +150,6 @@ impl State {
     /// is shown.
     #[inline]
     fn may_peek(&self) -> bool {
-        let queued = self.front.runs() | self.posted | self.unexpected;
-        queued | self.obstacles == 0 && !self.attention
+        self.matching.waiting() | self.obstacles == 0 && !self.attention
     }
 }

@@ -1,11 +1,12 @@
 //! A receive begins: a message that came takes it, or it waits for one.
 
 use mq_core::mpi::MpiPattern;
-use mq_core::{Pattern, Post, Source};
+use mq_core::{Pattern, Source};
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
 use super::front::Place;
+use super::matching::Posted;
 use super::{Core, State, Target};
 use crate::buffer::Buffer;
 use crate::error::Error;
@@ -55,7 +56,7 @@ impl<T: Transport> Core<T> {
         });
         match place {
             Some(Place::In(run)) => {
-                self.state.front.push(run, name.slot());
+                self.state.matching.front.push(run, name.slot());
                 (name, Ok(()))
             }
             Some(Place::Apart) => (name, self.begin_in_front(pattern, from, name.slot())),
@@ -71,7 +72,7 @@ impl<T: Transport> Core<T> {
         from: Process,
         receive: u32,
     ) -> Result<(), Error> {
-        self.state.front.begin_run(pattern, from, receive);
+        (self.state.matching.front).begin_run(pattern, from, receive);
         self.stand_down();
         self.want(from)
     }
@@ -126,10 +127,7 @@ impl<T: Transport> Core<T> {
 
     /// Takes the message for a receive, if it is here.
     fn take_if_come(&mut self, hand: &Hand) -> Result<bool, Error> {
-        if self.state.unexpected > 0
-            && let Some((_, message)) = self.state.engine.extract(&hand.pattern)?
-        {
-            self.state.unexpected -= 1;
+        if let Some(message) = self.state.matching.extract(&hand.pattern)? {
             self.take(hand.request, message)?;
             return Ok(true);
         }
@@ -140,9 +138,8 @@ impl<T: Transport> Core<T> {
     pub(crate) fn post(&mut self, hand: &Hand) -> Result<(), Error> {
         let slot = self.state.requests.at(hand.request);
         let wanted = slot.peer;
-        match self.state.engine.post(hand.pattern, hand.request) {
-            Ok(Post::Queued(name)) => {
-                self.state.posted += 1;
+        match self.state.matching.post(hand.pattern, hand.request)? {
+            Posted::Queued(name) => {
                 let slot = self.state.requests.at_mut(hand.request);
                 slot.posted = Some(name);
                 slot.stage = Stage::Posted;
@@ -150,11 +147,7 @@ impl<T: Transport> Core<T> {
                 self.stand_down();
                 self.want(wanted)
             }
-            Ok(Post::Matched { message, .. }) => {
-                self.state.unexpected -= 1;
-                self.take(hand.request, message)
-            }
-            Err(refused) => Err(refused.error.into()),
+            Posted::Matched(message) => self.take(hand.request, message),
         }
     }
 

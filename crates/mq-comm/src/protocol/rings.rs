@@ -260,8 +260,7 @@ impl<T: Transport> Core<T> {
     /// message may still be in the outbox: until it has left, nobody would find the bytes if this process
     /// ended.
     pub(super) fn push_told_last(&mut self, to: Process, send: u32, stretch: Stretch) {
-        let peer = &self.state.peers[to.index()];
-        let told = peer.flushed + peer.outbox.len() as u64;
+        let told = self.state.outboxes.flushed_with_all(to);
         self.state.rings.push(Push {
             told,
             ..Push::lent(send, stretch)
@@ -274,7 +273,7 @@ impl<T: Transport> Core<T> {
         let slot = self.state.requests.at_mut(push.send);
         let until = slot.room();
         let message = &slot.buffer.bytes()[..until];
-        let is_told = self.state.peers[slot.peer.index()].flushed >= push.told;
+        let is_told = self.state.outboxes.flushed(slot.peer) >= push.told;
         let pushed = if push.is_in {
             Ok(Pushed::All)
         } else {

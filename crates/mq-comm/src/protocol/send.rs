@@ -1,12 +1,13 @@
 //! A send begins: its message goes out, or waits for room or a cell, or after others, or is announced.
 
-use mq_shm::{Process, Sent, ShmError};
+use mq_shm::{Process, Sent};
 
-use super::{Core, Outgoing, State, What};
+use super::outboxes::{Outgoing, What};
+use super::{Core, State};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{self, Announcement, Kind, NOWHERE, Payload, Word};
-use crate::request::{Name, New, Outcome, Requests, Stage};
+use crate::request::{Name, New, Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
@@ -16,46 +17,42 @@ const FLUSH_EVERY: usize = 8;
 /// Attempts to send between two looks at what has come.
 const LOOK_EVERY: u32 = 8;
 
-/// Messages to a process that have waited and are sent in one attempt, at most: their receiver may make room as quickly
-/// as they are sent, and be flooded.
-const FLUSH_MOST: u32 = 32;
-
 /// Messages that are sent between two looks at what has come, while nothing waits.
 const SENDS: i32 = 256;
-
-/// Messages for which an outbox that has emptied keeps room.
-const OUTBOX_KEPT: usize = 256;
 
 impl<T: Transport> Core<T> {
     /// Whether a message may be sent at once: nothing waits to be sent before it, and its communicator is not revoked.
     /// Now and then, also looks at what has come: a receiver may be flooded.
     #[inline(always)]
     pub(crate) fn may_send(&mut self, word: Word) -> bool {
-        self.state.sends_left -= 1;
-        self.state.sends_left >= 0 || self.may_send_on(word)
+        self.state.outboxes.let_pass() || self.may_send_on(word)
     }
 
     #[cold]
     #[inline(never)]
     fn may_send_on(&mut self, word: Word) -> bool {
-        let contexts = &self.state.contexts;
+        let State {
+            contexts, outboxes, ..
+        } = &mut self.state;
+        let is_free = outboxes.are_empty();
         if contexts.is_any_revoked() {
-            let is_free = self.state.clogged.is_empty() && !contexts.is_revoked(word.context() / 2);
-            // Each send comes here, and is counted all the same.
-            if is_free && self.state.sends_left > -SENDS {
-                return true;
-            }
-            if !is_free {
-                self.state.sends_left = 0;
+            if !is_free || contexts.is_revoked(word.context() / 2) {
+                outboxes.allow(0);
                 return false;
             }
+            // Each send comes here, and is counted all the same.
+            if outboxes.stopped() < SENDS {
+                return true;
+            }
         }
-        self.state.sends_left = 0;
-        if self.state.clogged.is_empty() {
-            self.state.allow_sends(SENDS);
+        outboxes.allow(0);
+        if is_free {
+            if !contexts.is_any_revoked() {
+                outboxes.allow(SENDS);
+            }
             self.listen_to(None);
         }
-        self.state.clogged.is_empty()
+        self.state.outboxes.are_empty()
     }
 
     /// Begins to send a buffer of which `done` bytes have been sent; `word` is that of an eager message. If
@@ -138,9 +135,9 @@ impl<T: Transport> Core<T> {
         } else if done > 0 || self.state.is_eager(to, word, bytes as usize) {
             self.state.profile.count_eager(bytes);
             let header = [bits, word.0];
-            if tried || !self.state.peers[to.index()].outbox.is_empty() {
+            if tried || !self.state.outboxes.waiting(to).is_empty() {
                 self.put_off(to, header, What::Request(send), done);
-                let waiting = self.state.peers[to.index()].outbox.len();
+                let waiting = self.state.outboxes.waiting(to).len();
                 if waiting.is_multiple_of(FLUSH_EVERY) {
                     self.go_on();
                 }
@@ -260,11 +257,10 @@ impl<T: Transport> Core<T> {
         if self.state.peers[to.index()].gone.is_some() {
             return Ok(());
         }
-        if self.state.peers[to.index()].outbox.is_empty() {
-            let requests = &mut self.state.requests;
-            if attempt(&mut self.transport, requests, to, &mut outgoing)? {
-                return Ok(());
-            }
+        if self.state.outboxes.waiting(to).is_empty()
+            && outgoing.attempt(to, &mut self.transport, &mut self.state.requests)?
+        {
+            return Ok(());
         }
         self.put_off(to, header, outgoing.what, outgoing.done);
         Ok(())
@@ -274,16 +270,8 @@ impl<T: Transport> Core<T> {
     #[inline]
     pub(super) fn put_off(&mut self, to: Process, header: [u64; 2], what: What, done: usize) {
         debug_assert!(to != self.state.me, "what is for itself is matched at once");
-        let outbox = &mut self.state.peers[to.index()].outbox;
-        if outbox.is_empty() {
-            if self.state.clogged.is_empty() {
-                self.state.sends_kept = self.state.sends_left;
-            }
-            self.state.clogged.push(to);
-            self.state.sends_left = 0;
-            self.state.attention = true;
-        }
-        outbox.push_back(Outgoing { header, what, done });
+        (self.state.outboxes).put(to, Outgoing { header, what, done });
+        self.state.attention = true;
         self.state.profile.deferred += 1;
         step(Step::Deferred);
     }
@@ -291,83 +279,16 @@ impl<T: Transport> Core<T> {
     /// Goes on with the outboxes, a few messages each; returns whether anything has moved. One that fails holds up no
     /// other.
     pub(crate) fn flush(&mut self) -> Result<bool, Error> {
-        let (mut moved, mut failed) = (false, None);
-        let mut at = 0;
-        while let Some(&to) = self.state.clogged.get(at) {
-            let peer = &mut self.state.peers[to.index()];
-            for _ in 0..FLUSH_MOST {
-                let Some(outgoing) = peer.outbox.front_mut() else {
-                    break;
-                };
-                let before = outgoing.done;
-                let requests = &mut self.state.requests;
-                let whole = match attempt(&mut self.transport, requests, to, outgoing) {
-                    Ok(whole) => whole,
-                    Err(error) => {
-                        failed.get_or_insert(error);
-                        false
-                    }
-                };
-                moved |= whole || outgoing.done > before;
-                if !whole {
-                    break;
-                }
-                peer.outbox.pop_front();
-                peer.flushed += 1;
-                step(Step::Flushed);
-            }
-            if peer.outbox.is_empty() {
-                peer.outbox.shrink_to(OUTBOX_KEPT);
-                self.state.clogged.swap_remove(at);
-            } else {
-                at += 1;
-            }
-        }
-        if moved && self.state.clogged.is_empty() {
-            self.state.allow_sends(self.state.sends_kept);
+        let State {
+            outboxes,
+            requests,
+            contexts,
+            ..
+        } = &mut self.state;
+        let (moved, failed) = outboxes.flush(&mut self.transport, requests);
+        if moved && outboxes.are_empty() && !contexts.is_any_revoked() {
+            outboxes.allow_again();
         }
         failed.map_or(Ok(moved), Err)
-    }
-}
-
-impl State {
-    /// Nothing waits to be sent, and so many messages may be before the next look.
-    fn allow_sends(&mut self, sends: i32) {
-        if !self.contexts.is_any_revoked() {
-            self.sends_left = sends;
-        }
-    }
-}
-
-/// Sends as much of a message as can be sent now; returns whether that was all.
-fn attempt<T: Transport>(
-    transport: &mut T,
-    requests: &mut Requests,
-    to: Process,
-    outgoing: &mut Outgoing,
-) -> Result<bool, Error> {
-    let bytes = match &outgoing.what {
-        What::Request(send) => requests.at(*send).buffer.bytes(),
-        What::Words(payload) => payload.bytes(),
-    };
-    match transport.try_send(to, outgoing.header, bytes, outgoing.done) {
-        Ok(Sent::Whole) => {
-            if let What::Request(send) = outgoing.what {
-                requests.complete(send, Outcome::Fine);
-            }
-            Ok(true)
-        }
-        Ok(Sent::Upto(done)) => {
-            outgoing.done = done;
-            Ok(false)
-        }
-        // The death is reported once all that came from there is received; sends end now.
-        Err(ShmError::Gone { how, .. }) => {
-            if let What::Request(send) = outgoing.what {
-                requests.complete(send, Outcome::Gone(to, how));
-            }
-            Ok(true)
-        }
-        Err(error) => Err(error.into()),
     }
 }

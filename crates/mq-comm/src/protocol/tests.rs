@@ -18,9 +18,7 @@ const MANY: i32 = 20;
 
 /// Runs in front, receives in the engine, and unexpected messages.
 fn queued(world: &World) -> [usize; 3] {
-    let core = world.inner.core();
-    let state = &core.state;
-    [state.front.runs(), state.posted, state.unexpected]
+    world.inner.core().state.matching.lengths()
 }
 
 /// Posts receives from anyone for which nobody has a handle: that would keep the communicator, as a program's do.

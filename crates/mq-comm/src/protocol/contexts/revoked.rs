@@ -83,7 +83,7 @@ impl State {
     fn count_in(&mut self) {
         self.contexts.revoked += 1;
         self.obstacles += 1;
-        self.sends_left = 0;
+        self.outboxes.allow(0);
     }
 
     /// A communicator is over.
@@ -156,8 +156,7 @@ impl<T: Transport> Core<T> {
                 };
                 !is_of_agreement(tag)
             };
-            let engine = &mut self.state.engine;
-            engine.purge_context(context, &mut ends, &mut |entry| removed.push(entry))?;
+            (self.state.matching).purge_context(context, &mut ends, &mut removed)?;
         }
         self.end_removed(removed, Outcome::Revoked)
     }
