@@ -1,7 +1,7 @@
 //! What a library leaves beside a trace that it ended before its process.
 
 use std::fs;
-use std::io::ErrorKind;
+
 use std::path::{Path, PathBuf};
 
 /// The ending, in place of the trace's, of the file in which a library says why it ended a trace early.
@@ -16,10 +16,12 @@ pub(crate) fn file(trace: &Path) -> PathBuf {
 
 /// Why a trace was ended early, if it was.
 pub(crate) fn reason(trace: &Path) -> Option<String> {
-    let reason = match fs::read(file(trace)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+    let file = file(trace);
+    let reason = match fs::read(&file) {
+        Ok(reason) => reason,
         // That it is there says enough.
-        read => read.unwrap_or_default(),
+        Err(_) if file.is_file() => Vec::new(),
+        Err(_) => return None,
     };
     match String::from_utf8_lossy(&reason).trim() {
         "" => Some(NO_REASON.into()),

@@ -152,22 +152,35 @@ enum Source {
     Read(Trace),
 }
 
+/// The most ranks, over all communicators, for which `array` is used: 2 GiB.
+pub(crate) const MAX_ARRAY_RANKS: u64 = 1 << 27;
+
+/// The ranks for which `array` would keep memory.
+pub(crate) fn array_ranks(trace: &Trace) -> u64 {
+    let heads = |size: u32| u64::from(size.min(RankHeads::MOST));
+    trace.communicators().map(|comm| heads(comm.size)).sum()
+}
+
 /// What has to be known of all traces before work on the first begins.
 pub(crate) struct Facts {
     pub(crate) name: String,
     pub(crate) header: Header,
-    /// The ranks for which `array` would keep memory.
+    /// [`array_ranks`]
     pub(crate) array_ranks: u64,
 }
 
 impl Facts {
     fn of(trace: &Trace) -> Self {
-        let heads = |size: u32| u64::from(size.min(RankHeads::MOST));
         Self {
             name: trace.name().into(),
             header: trace.header().clone(),
-            array_ranks: trace.communicators().map(|comm| heads(comm.size)).sum(),
+            array_ranks: array_ranks(trace),
         }
+    }
+
+    /// Whether `array` would keep memory for too many ranks.
+    pub(crate) const fn has_too_many_ranks(&self) -> bool {
+        self.array_ranks > MAX_ARRAY_RANKS
     }
 }
 

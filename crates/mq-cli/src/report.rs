@@ -229,7 +229,7 @@ pub(crate) fn share(share: f64) -> String {
 
 /// Nanoseconds, entries or rates with three significant digits or more, and with two below a tenth.
 pub(crate) fn decimal(value: f64) -> String {
-    if value >= 1000.0 {
+    if value >= 999.5 {
         return count(value.round() as u64);
     }
     let decimals = match value {

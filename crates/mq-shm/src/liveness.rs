@@ -23,7 +23,7 @@ mod watch;
 
 use core::fmt;
 
-use self::kernel::Start;
+use self::kernel::Identity;
 pub(crate) use self::kernel::namespace;
 #[cfg(not(mq_loom))]
 pub(crate) use self::kernel::pid;
@@ -104,10 +104,7 @@ impl fmt::Display for Gone {
 pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmError> {
     // Before the place is taken: until the pid is there, nobody can notice its death.
     let namespace = namespace();
-    let start = match Start::of(pid) {
-        Start::At(ticks) => ticks,
-        Start::Over | Start::Unknown => 0,
-    };
+    let start = Identity::of(pid).started;
     // Relaxed: the entry is read by those that see the next state.
     let absent = State::Absent as u32;
     if !change(place, absent, State::Joining, Ordering::Relaxed) {

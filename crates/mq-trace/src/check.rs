@@ -118,7 +118,7 @@ where
     let mut engine: Engine<Q> = Engine::with_options(options);
     trace.create_contexts(&mut engine);
     let mut run = Run {
-        weights: Weights::default(),
+        weights: Weights::of(trace, &engine),
         handles: Kept::with_room_for(trace.operations()),
         receives: 0,
         messages: 0,
@@ -282,24 +282,40 @@ where
 /// The engine refused an operation of the trace.
 struct Unperformed;
 
-/// Heap bytes by object: only the object that an operation used can have changed.
-#[derive(Default)]
+/// Heap bytes of the engine and, of these, by object: only the object that an operation used can have changed.
 struct Weights {
     of_object: Vec<usize>,
     total: usize,
 }
 
 impl Weights {
+    fn of<Q: MatchQueues + Footprint>(trace: &Trace, engine: &Engine<Q>) -> Self {
+        let mut weights = Self {
+            of_object: Vec::new(),
+            total: engine.memory().total(),
+        };
+        for communicator in trace.communicators() {
+            if let Some((object, queues)) = engine.queues(communicator.comm) {
+                *weights.of_object(object) = queues.memory().total();
+            }
+        }
+        weights
+    }
+
+    fn of_object(&mut self, object: usize) -> &mut usize {
+        if self.of_object.len() <= object {
+            self.of_object.resize(object + 1, 0);
+        }
+        &mut self.of_object[object]
+    }
+
     fn update<Q: MatchQueues + Footprint>(&mut self, engine: &Engine<Q>, context: u32) {
         let Some((object, queues)) = engine.queues(context) else {
             return;
         };
-        if self.of_object.len() <= object {
-            self.of_object.resize(object + 1, 0);
-        }
         let bytes = queues.memory().total();
-        self.total += bytes;
-        self.total -= core::mem::replace(&mut self.of_object[object], bytes);
+        let before = core::mem::replace(self.of_object(object), bytes);
+        self.total = self.total + bytes - before;
     }
 }
 

@@ -31,7 +31,7 @@ the least: a replay finds its queues in the caches, which the program's computin
 leaves out probes that find nothing again and again. What a structure gains is shown by runs with it and \
 with the library's own: MQ_STRUCTURE=array for Open MPI, list for MPICH. For several traces together \
 `total` adds up processes that ran at the same time, so compare it with the run's time multiplied by their \
-number. A trace that `mq record` says ended early tells only of the time before its end.
+number. A trace that is said to have ended early tells only of the time before its end.
 
 One trace at a time is held in memory, at 48 bytes per operation, and at 24 more for each cancelled \
 receive in each structure; several are read twice.

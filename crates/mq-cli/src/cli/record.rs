@@ -18,9 +18,9 @@ SIGUSR2 and SIGXCPU go to the command. A trace that cannot be read, or that a pr
 open, stays as written; a last line that a killed process did not finish is left out. What a process did \
 just before it was killed may be missing: operations are written at least every 0.1 s while others \
 follow. A trace also ends before its process at what it cannot hold, or if the disk is full: it is collected, \
-and the table and `ended_early` in json give the library's reason. If `mq record` itself is killed, all \
-traces stay as written, in recording-PID in the output directory, which `mq stats` and the other commands \
-accept like any directory.
+and the table and `ended_early` in json give the library's reason, which stays beside the trace, in a file \
+ending in .mqt.ended. If `mq record` itself is killed, all traces stay as written, in recording-PID in the \
+output directory, which `mq stats` and the other commands accept like any directory.
 
 With --format json the command's standard output goes to standard error. The MPI libraries' mpirun \
 passes the environment to the processes that it starts on this machine; for other machines tell it to \

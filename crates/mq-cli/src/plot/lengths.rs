@@ -97,6 +97,9 @@ fn draw_panel(panel: &Area<'_>, trace: &Lengths, label: &str) -> Result<(), Erro
     for (lengths, color) in [(&trace.posted, POSTED), (&trace.unexpected, UNEXPECTED)] {
         let points = lengths.iter().enumerate();
         let points = points.map(|(i, &length)| (i * trace.stretch, length));
+        // To the end of the last stretch: a line of one point would not be seen.
+        let end = lengths.last().map(|&length| (trace.operations, length));
+        let points = points.chain(end);
         let line = LineSeries::new(points, color.stroke_width(1));
         chart.draw_series(line).map_err(failed)?;
     }

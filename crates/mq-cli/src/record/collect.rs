@@ -58,7 +58,13 @@ pub(super) struct Counts {
 }
 
 /// Two that share no search: a mistake of one is not taken for a rule of MPI.
-const JUDGES: [Kind; 2] = [Kind::Indexed, Kind::Array];
+fn judges(trace: &Trace) -> [Kind; 2] {
+    let other = match input::array_ranks(trace) {
+        ..=input::MAX_ARRAY_RANKS => Kind::Array,
+        _ => Kind::Bins,
+    };
+    [Kind::Indexed, other]
+}
 
 /// How long processes may take to end after the command: after `MPI_Abort`, MPICH's `mpirun` is sometimes the first.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -131,11 +137,11 @@ fn one(raw: &Path, output: &Path) -> Option<Collected> {
     Some(match compress(&written, output) {
         Ok(Some(trace)) => Collected {
             outcome: Outcome::Valid(Counts {
-                differences: mismatches::of_judges(&trace, &reports),
-                ended_early: ended_early(raw),
+                differences: mismatches::of_judges(&trace.display().to_string(), &reports),
+                ended_early: move_reason(raw, &trace),
                 ..counts
             }),
-            trace,
+            trace: trace.display().to_string(),
         },
         Ok(None) => return None,
         // The others may be small enough for a disk that is full.
@@ -148,18 +154,23 @@ fn one(raw: &Path, output: &Path) -> Option<Collected> {
     })
 }
 
-/// Takes the reason why a trace was ended early from beside it, if it was.
-fn ended_early(raw: &Path) -> Option<String> {
+/// Moves the reason why a trace was ended early beside where the trace is now, if it was; returns it.
+fn move_reason(raw: &Path, collected: &Path) -> Option<String> {
     let reason = ended::reason(raw);
+    let kept = ended::file(collected);
     // If it stays, so does the directory, and nothing is lost.
-    let _ = fs::remove_file(ended::file(raw));
+    let _ = match reason {
+        Some(_) => fs::rename(ended::file(raw), kept),
+        // Of a trace that was here before.
+        None => fs::remove_file(kept),
+    };
     reason
 }
 
 /// The contents of a trace, and what each judge says of it.
 fn counts(written: &Written) -> Result<(Counts, [(Choice, Report); 2]), TraceError> {
     let trace = Trace::read(written.reader()?)?;
-    let reports = JUDGES.map(|judge| (judge.into(), check(&trace, judge)));
+    let reports = judges(&trace).map(|judge| (judge.into(), check(&trace, judge)));
     let traffic = Traffic::of(&trace);
     let [(_, report), _] = &reports;
     let counts = Counts {
@@ -179,11 +190,11 @@ fn counts(written: &Written) -> Result<(Counts, [(Choice, Report); 2]), TraceErr
     Ok((counts, reports))
 }
 
-/// Compresses a trace and moves it to the output directory; its new name, or none if a process may still be
+/// Compresses a trace and moves it to the output directory; where it is now, or nothing if a process may still be
 /// writing it.
 ///
 /// It moves when it is complete, so the output directory holds only whole traces.
-fn compress(written: &Written, output: &Path) -> Result<Option<String>, Error> {
+fn compress(written: &Written, output: &Path) -> Result<Option<PathBuf>, Error> {
     let raw = written.path();
     let whole = raw.with_extension("mqt.gz");
     let target = output.join(whole.file_name().unwrap_or_default());
@@ -203,7 +214,7 @@ fn compress(written: &Written, output: &Path) -> Result<Option<String>, Error> {
         return Err(Error::write(&target, error));
     }
     fs::remove_file(raw).map_err(|error| Error::write(raw, error))?;
-    Ok(Some(target.display().to_string()))
+    Ok(Some(target))
 }
 
 fn pack(written: &Written, packed: &Path) -> Result<(), Error> {
@@ -243,7 +254,10 @@ mod tests {
         fs::create_dir(&output).unwrap();
         let there = one(&raw("r0.mqt"), &output).unwrap();
         assert!(there.complaints().is_empty(), "{:?}", there.complaints());
-        assert!(output.join("r0.mqt.gz").exists());
+        let target = output.join("r0.mqt.gz");
+        assert!(target.exists());
+        // Whoever reads it later is told that it is not whole.
+        assert_eq!(ended::reason(&target).as_deref(), Some("disk full"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -8,14 +8,11 @@ use serde::Serialize;
 
 use crate::cli::{Format, ReplayOptions, Timed};
 use crate::error::Error;
-use crate::input::{Facts, Good};
+use crate::input::{Good, LeftOut};
 use crate::library::Library;
 use crate::report::JsonList;
 use crate::timing::{Timing, Timings, measure, ns_per_op};
 use crate::{input, mismatches, output_file, plot, progress, report, say, trace_names};
-
-/// The most ranks, over all communicators, for which `array` is replayed: 2 GiB.
-const MAX_ARRAY_RANKS: u64 = 1 << 27;
 
 /// The result of one structure on one trace. The fields are the keys of the JSON output.
 #[derive(Serialize)]
@@ -78,30 +75,52 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
         .as_deref()
         .map_or(Ok(()), output_file::prepare)?;
     let mut printer = Printer::new(options);
-    let mut reproduced = true;
     let mut results = Vec::with_capacity(traces.len());
+    let replayed = replay_all(traces, &mut left_out, &kinds, options, |result| {
+        let printed = printer.add(&result);
+        results.push(result);
+        printed
+    });
+    // What was replayed before a failure took long enough to be kept: the list is ended, and the plot is drawn.
+    let ended = printer.end();
+    let plotted = match &options.plot {
+        Some(path) if !results.is_empty() => {
+            plot::costs::draw(&results).and_then(|drawn| plot::save(path, &drawn))
+        }
+        _ => Ok(()),
+    };
+    let reproduced = replayed?;
+    match ended {
+        Err(Error::ClosedPipe) => {}
+        ended => ended?,
+    }
+    plotted?;
+    left_out.verdict()?;
+    Ok(reproduced)
+}
+
+/// Replays the traces one after the other, and shows each result; returns whether all pairings were reproduced.
+fn replay_all(
+    traces: Vec<Good>,
+    left_out: &mut LeftOut,
+    kinds: &[Choice],
+    options: &ReplayOptions,
+    mut show: impl FnMut(Replayed) -> Result<(), Error>,
+) -> Result<bool, Error> {
+    let mut reproduced = true;
     for good in traces {
         let Some(trace) = left_out.read(good)? else {
             continue;
         };
-        let (result, same) = replay(&trace, &kinds, options.timed.repeat as usize);
+        let (result, same) = replay(&trace, kinds, options.timed.repeat as usize);
         reproduced &= same;
-        match printer.add(&result) {
+        match show(result) {
             // Nobody reads the output any more, but the plot is still wanted.
             Err(Error::ClosedPipe) if options.plot.is_some() => {}
-            Err(Error::ClosedPipe) => return left_out.verdict().map(|()| reproduced),
-            printed => printed?,
+            Err(Error::ClosedPipe) => break,
+            shown => shown?,
         }
-        results.push(result);
     }
-    match printer.end() {
-        Err(Error::ClosedPipe) => {}
-        printed => printed?,
-    }
-    if let Some(path) = &options.plot {
-        plot::save(path, &plot::costs::draw(&results)?)?;
-    }
-    left_out.verdict()?;
     Ok(reproduced)
 }
 
@@ -143,7 +162,7 @@ pub(crate) fn structures(timed: &Timed, traces: &[Good]) -> Result<Vec<Choice>, 
     let mut choices = timed.structures();
     let mut facts = traces.iter().map(|good| &good.facts);
     let Some(facts) = facts
-        .find(|facts| has_too_many_ranks(facts))
+        .find(|facts| facts.has_too_many_ranks())
         .filter(|_| choices.contains(&Kind::Array.into()))
     else {
         return Ok(choices);
@@ -164,12 +183,7 @@ pub(crate) fn structures(timed: &Timed, traces: &[Good]) -> Result<Vec<Choice>, 
 
 /// Whether a structure can hold every trace.
 pub(crate) fn fits(kind: Kind, traces: &[Good]) -> bool {
-    kind != Kind::Array || !traces.iter().any(|good| has_too_many_ranks(&good.facts))
-}
-
-/// Whether `array` would keep memory for too many ranks.
-const fn has_too_many_ranks(facts: &Facts) -> bool {
-    facts.array_ranks > MAX_ARRAY_RANKS
+    kind != Kind::Array || !traces.iter().any(|good| good.facts.has_too_many_ranks())
 }
 
 /// Checks and times one trace; the second value says whether all pairings were reproduced.

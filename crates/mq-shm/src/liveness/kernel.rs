@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
 use crate::segment::{Inode, inode_of};
 
 /// Which process has joined.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) number: u32,
     /// See [`Start::At`]; 0 if that is not known.
@@ -20,6 +20,13 @@ pub(super) struct Identity {
 }
 
 impl Identity {
+    pub(super) fn of(number: u32) -> Self {
+        let started = match Start::of(number) {
+            Start::At(ticks) => ticks,
+            Start::Over | Start::Unknown => 0,
+        };
+        Self { number, started }
+    }
     /// Whether the number belongs to no process, to one that has ended, or to another one, as far as
     /// can be told without a descriptor.
     pub(super) fn is_dead_by_number(self) -> bool {
@@ -35,8 +42,10 @@ impl Identity {
         self.is_another(Start::of(self.number))
     }
 
+    /// A number passes on once its process has ended, so to one that was started later. (An emulator may tell a
+    /// process a later start of itself than the kernel tells others.)
     fn is_another(self, now: Start) -> bool {
-        matches!(now, Start::At(ticks) if self.started != 0 && ticks != self.started)
+        matches!(now, Start::At(ticks) if self.started != 0 && ticks > self.started)
     }
 }
 

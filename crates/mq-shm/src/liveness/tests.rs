@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{PidfdFlags, pidfd_open};
 
+use super::kernel::Start;
 use super::kernel::{has_died, tells_apart};
 use super::watch::{DOUBTED, Descriptor, TURNS};
 use super::*;
@@ -58,6 +59,34 @@ fn what_is_not_known_is_no_death() {
     assert_eq!(watch.gone(Process(0), &place), None, "and no descriptor");
     place.pid.store(u32::MAX, Ordering::Relaxed);
     assert_eq!(watch.gone(Process(0), &place), None, "no number");
+}
+
+#[test]
+fn a_process_that_says_a_later_start_of_itself_lives() {
+    let (mut child, place) = joined_by_a_child();
+    let started = place.started.load(Ordering::Relaxed);
+    let gone = |told: u64| {
+        place.started.store(told, Ordering::Relaxed);
+        Watch::new(2).gone(Process(1), &place)
+    };
+    let found = [started + 1, started - 1].map(gone);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(found, [None, Some(Gone::Died)]);
+}
+
+#[test]
+fn a_thread_of_this_process_takes_no_descriptor() {
+    let place = Place::default();
+    join(&place, Process(1), std::process::id()).unwrap();
+    joined(&place, Process(1)).unwrap();
+    let mut watch = Watch::new(2);
+    let room = watch.room;
+    assert_eq!(watch.gone(Process(1), &place), None);
+    assert!(matches!(watch.descriptors[1], Descriptor::Unknown));
+    assert_eq!(watch.room, room);
+    left(&place, Gone::Died);
+    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
 }
 
 #[test]
@@ -133,24 +162,22 @@ fn all_have_their_turn(without_descriptors: impl Fn(&mut Watch)) {
     let (mut child, last) = joined_by_a_child();
     child.kill().unwrap();
     child.wait().unwrap();
-    let living = Place::default();
-    join(&living, Process(0), std::process::id()).unwrap();
-    joined(&living, Process(0)).unwrap();
+    let (mut child, living) = joined_by_a_child();
     let mut watch = Watch::new(ALL as u32);
     without_descriptors(&mut watch);
-    for look in 1.. {
-        assert!(look <= 4, "looked four times, and not at all");
+    let mut looks = 1..=4;
+    let found = looks.find_map(|look| {
         watch.ask_all();
         let first = watch.first_in_turn();
         let gone = (first..ALL).chain(0..first).find(|&number| {
             let place = if number == ALL - 1 { &last } else { &living };
             watch.gone_in_turn(Process(number as u32), place).is_some()
         });
-        if let Some(number) = gone {
-            assert_eq!((number, look), (ALL - 1, 4));
-            return;
-        }
-    }
+        gone.map(|number| (number, look))
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(found, Some((ALL - 1, 4)));
 }
 
 #[test]
@@ -201,7 +228,7 @@ fn a_process_is_gone_when_it_is_dead_and_nobody_waited_for_it() {
 fn another_process_of_the_same_number_is_not_the_one_that_joined() {
     let place = Place::default();
     join(&place, Process(0), std::process::id()).unwrap();
-    place.started.fetch_add(1, Ordering::Relaxed);
+    place.started.fetch_sub(1, Ordering::Relaxed);
     joined(&place, Process(0)).unwrap();
     assert_eq!(Watch::new(1).gone(Process(0), &place), Some(Gone::Died));
 }

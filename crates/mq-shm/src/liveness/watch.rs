@@ -18,6 +18,8 @@ pub(crate) struct Watch {
     pub(super) descriptors: Vec<Descriptor>,
     /// How many more may be kept open: the rest of a program's open files are its own.
     pub(super) room: u64,
+    /// The process that watches.
+    own: Identity,
     namespace: u64,
     /// The last descriptor that was asked for was refused for want of files or memory.
     is_short: bool,
@@ -143,6 +145,7 @@ impl Watch {
         Self {
             descriptors: (0..processes).map(|_| Descriptor::Unknown).collect(),
             room: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE,
+            own: Identity::of(std::process::id()),
             namespace: namespace(),
             is_short: false,
             turns: TURNS,
@@ -177,13 +180,15 @@ impl Watch {
         self.gone(process, place)
     }
 
-    /// Whether the kernel knows a process by the number in its entry. Threads of one process have no number
-    /// of their own, and die together; a process that is just joining has none either.
+    /// Whether the kernel can be asked about a process by the number in its entry: one that is just joining has none
+    /// yet, and threads of this process have its own, and die with it.
     pub(super) fn can_ask_about(&self, place: &Place) -> bool {
         // JOIN (acquire): what was written before it.
         let number = place.pid.load(Ordering::Acquire);
+        let started = place.started.load(Ordering::Relaxed);
         let namespace = place.namespace.load(Ordering::Relaxed);
-        pid(number).is_some() && self.namespace != 0 && namespace == self.namespace
+        let is_known = pid(number).is_some() && self.namespace != 0 && namespace == self.namespace;
+        is_known && Identity { number, started } != self.own
     }
 
     /// Asks all kept descriptors in one system call. If one says that its process lives, that holds for the

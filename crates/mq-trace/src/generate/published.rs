@@ -154,25 +154,24 @@ pub(super) fn gather() -> Vec<Configuration> {
 
 /// Rank 0 is taken for the process with the longest UMQ.
 pub(super) fn nbody(process: Process) -> Vec<Configuration> {
-    let collective = [
-        (
-            CollectiveShare,
-            Words("the minority"),
-            "2019, §2.1, 512 processes",
-        ),
-        (
-            UnexpectedShareOfCollective,
-            Value(11.0 / 36.0),
-            "2019, §2.1, 512 processes",
-        ),
-    ];
+    let source = "2019, §2.1, 512 processes";
+    let collective = |ranks| {
+        let unexpected = match ranks {
+            512 => Value(11.0 / 36.0),
+            _ => Words("0.31 on 512"),
+        };
+        [
+            (CollectiveShare, Words("the minority"), source),
+            (UnexpectedShareOfCollective, unexpected, source),
+        ]
+    };
     let runs = NBODY.iter();
     runs.map(|run| {
         let mut figures = match process.rank {
             0 => run.largest(),
             _ => run.average(),
         };
-        figures.extend(collective);
+        figures.extend(collective(run.ranks));
         run.with(figures)
     })
     .collect()

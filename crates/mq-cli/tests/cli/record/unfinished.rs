@@ -57,9 +57,21 @@ fn a_trace_that_its_library_ended_early_is_told_from_a_whole_one() {
                  c.mqt.gz ended early: the reason could not be written\n";
     assert!(run.stdout.ends_with(lines), "{}", run.stdout);
     assert!(!run.stdout.contains("a.mqt.gz ended"), "{}", run.stdout);
-    // The reasons are not left behind.
-    let whole = ["a.mqt.gz", "b.mqt.gz", "c.mqt.gz"];
-    assert_eq!(place.collected(), whole);
+    // The reasons stay beside their traces, for whoever reads those later.
+    let kept = [
+        "a.mqt.gz",
+        "b.mqt.ended",
+        "b.mqt.gz",
+        "c.mqt.ended",
+        "c.mqt.gz",
+    ];
+    assert_eq!(place.collected(), kept);
+    let read = mq(&["stats", &text(&place.path("out"))]);
+    let said = format!(
+        "mq: {} ended early: it was withdrawn\n",
+        text(&place.path("out/b.mqt.gz"))
+    );
+    assert!(read.stderr.contains(&said), "{}", read.stderr);
 
     let run = place.record(&["--force", "--format", "json"], &[&app]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
@@ -67,6 +79,12 @@ fn a_trace_that_its_library_ended_early_is_told_from_a_whole_one() {
     let ended = [0, 1].map(|at: usize| objects[at]["ended_early"].as_str());
     assert_eq!(ended, [None, Some("it was withdrawn")]);
     assert!(objects[0].get("ended_early").is_some(), "{}", objects[0]);
+
+    // With whole traces in their place, the reasons are gone.
+    let app = place.application(&traces, "");
+    let run = place.record(&["--force"], &[&app]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert_eq!(place.collected(), ["a.mqt.gz", "b.mqt.gz", "c.mqt.gz"]);
 }
 
 #[test]
