@@ -166,7 +166,7 @@ impl<M: Memory> Endpoint<M> {
             sender: from.0,
             source: remote.address,
             address: base.expose_provenance() as u64,
-            bytes: bytes as u64,
+            bytes: bytes as u32,
         });
         let told = self.try_send(from, header, &u64::from(number).to_le_bytes(), 0);
         if !matches!(told, Ok(Sent::Whole)) {

@@ -24,7 +24,7 @@
 //! Pages of the receiver's that were never touched are allocated where the *sender* runs, on NUMA machines
 //! and if the receiver has not set a memory policy.
 
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, fence};
 
 /// The shortest message for which help is asked, in bytes: with less, the sender would come too late.
 pub(crate) const FROM: usize = 64 << 10;
@@ -42,7 +42,7 @@ pub(crate) struct Offer {
     pub(crate) source: u64,
     /// Where it goes in the receiver's.
     pub(crate) address: u64,
-    pub(crate) bytes: u64,
+    pub(crate) bytes: u32,
 }
 
 /// What others read from a process's own memory: how they identify it, and what it is about to do with them.
@@ -53,6 +53,8 @@ pub(crate) struct Shown {
     token: AtomicU64,
     /// The process it helps, and with which offer; 0 if none.
     helping: AtomicU64,
+    /// The sender of the message and the number of the offer; where the message is; where it goes; the number again
+    /// and the bytes. A reader that finds two numbers has words of two offers.
     offer: [AtomicU64; 4],
 }
 
@@ -86,16 +88,18 @@ impl Shown {
 
     /// Shows an offer, before its sender is told of it.
     pub(crate) fn offer(&self, offer: Offer) {
-        let words = [
-            u64::from(offer.sender + 1) << 32 | u64::from(offer.number),
-            offer.source,
-            offer.address,
-            offer.bytes,
-        ];
-        for (shown, word) in self.offer.iter().zip(words) {
-            // Relaxed: the kernel reads it, for the process that is told next.
-            shown.store(word, Ordering::Relaxed);
-        }
+        let [whose, source, address, bytes] = &self.offer;
+        let number = u64::from(offer.number);
+        // The kernel reads them, for the process that is told next, or for a latecomer: that has read the first word of
+        // an earlier offer, and finds another number in the last, which therefore changes first.
+        bytes.store(number << 32 | u64::from(offer.bytes), Ordering::Relaxed);
+        fence(Ordering::Release);
+        source.store(offer.source, Ordering::Relaxed);
+        address.store(offer.address, Ordering::Relaxed);
+        whose.store(
+            u64::from(offer.sender + 1) << 32 | number,
+            Ordering::Release,
+        );
     }
 
     /// There is no offer any more, so that a latecomer, or a process misled to believe in one, writes
@@ -107,12 +111,14 @@ impl Shown {
     /// The offer among the words that were read from another process's memory.
     pub(crate) fn offer_of(words: [u64; SHOWN]) -> Option<Offer> {
         let [_, whose, source, address, bytes] = words;
-        Some(Offer {
-            number: whose as u32,
-            sender: ((whose >> 32) as u32).checked_sub(1)?,
+        let number = whose as u32;
+        let sender = ((whose >> 32) as u32).checked_sub(1)?;
+        ((bytes >> 32) as u32 == number).then_some(Offer {
+            number,
+            sender,
             source,
             address,
-            bytes,
+            bytes: bytes as u32,
         })
     }
 
@@ -208,6 +214,17 @@ mod tests {
         assert_eq!(Shown::offer_of(behind), Some(offer));
         assert!(Shown::is_at([behind[0]], 0, 5));
         assert!(!Shown::is_at([behind[0]], 0, 4) && !Shown::is_at([behind[0]], 1, 5));
+        // Who was late, and has read some words of an offer and the others of the next.
+        shown.offer(Offer { number: 0, ..offer });
+        let next = shown
+            .offer
+            .each_ref()
+            .map(|word| word.load(Ordering::Relaxed));
+        for torn in 1..4 {
+            let mut words = behind;
+            words[1 + torn..].copy_from_slice(&next[torn..]);
+            assert_eq!(Shown::offer_of(words), None);
+        }
         shown.withdraw();
         let none = [0, shown.offer[0].load(Ordering::Relaxed), 1, 2, 3];
         assert_eq!(Shown::offer_of(none), None);

@@ -76,7 +76,7 @@ pub(super) fn offer(bob: &mut Endpoint, message: &[u8], into: &mut [u8]) -> (u32
         sender: 0,
         source: message.as_ptr() as u64,
         address: into.as_mut_ptr().expose_provenance() as u64,
-        bytes: into.len() as u64,
+        bytes: into.len() as u32,
     });
     let pages = into.len().div_ceil(PAGE) as u32;
     (number, bob.place.claims.0.open(number, pages))
@@ -162,7 +162,7 @@ fn who_may_not_write_says_so() {
         source: message.as_ptr() as u64,
         // Memory of no process.
         address: 8,
-        bytes: FROM as u64,
+        bytes: FROM as u32,
     });
     let pages = FROM.div_ceil(PAGE) as u32;
     bob.place.claims.0.open(1, pages);
