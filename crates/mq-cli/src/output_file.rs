@@ -13,10 +13,9 @@ use signal_hook::consts::{
 };
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
-use signal_hook::low_level::emulate_default_handler;
 
 use crate::error::Error;
-use crate::signals::is_ignored;
+use crate::signals::{die_of, is_ignored};
 
 /// The longest chain of links that is not taken for a cycle: as many as Linux follows.
 const LINKS: usize = 40;
@@ -93,13 +92,14 @@ impl Part {
             // Without it, a part may be left: no reason to write nothing.
             if let Ok(mut signals) = Signals::new(ending) {
                 std::thread::spawn(move || {
-                    for signal in &mut signals {
+                    if let Some(signal) = signals.forever().next() {
                         // Held until the process ends, so that nothing is put in place any more.
                         let mut part = part();
                         if let Some(path) = part.take() {
                             let _ = fs::remove_file(path);
                         }
-                        let _ = emulate_default_handler(signal);
+                        die_of(signal);
+                        std::process::exit(128 + signal);
                     }
                 });
             }

@@ -16,8 +16,16 @@ pub(crate) fn is_ignored(_signal: i32) -> bool {
 /// after what has dealt with Ctrl-C, and ends after what died of it.
 #[cfg(unix)]
 pub(crate) fn die_of_interrupt() {
-    // Returns only if that fails.
-    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
+    die_of(signal_hook::consts::SIGINT);
+}
+
+/// Ends this process as the signal does; returns if that fails.
+#[cfg(unix)]
+pub(crate) fn die_of(signal: i32) {
+    // The first process of a container is not ended by its own signals, whatever is tried for it.
+    if std::process::id() != 1 {
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
+    }
 }
 
 #[cfg(not(unix))]

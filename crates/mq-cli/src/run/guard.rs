@@ -66,6 +66,8 @@ impl Drop for Guard {
     fn drop(&mut self) {
         self.tell(DONE);
         self.to = None;
+        // It may have been stopped, and would be waited for.
+        let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }

@@ -5,6 +5,7 @@ mod guard;
 mod lines;
 mod orphans;
 mod output;
+mod proc;
 mod ranks;
 mod refusals;
 mod segment;

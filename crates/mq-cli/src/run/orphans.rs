@@ -6,10 +6,13 @@ use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, pidfd_open,
     pidfd_send_signal, set_child_subreaper, waitid,
 };
+
+use super::proc;
 
 /// The variable that identifies everything a run has started, after the launcher's death.
 pub(super) const MARK: &str = "MQ_RUN";
@@ -53,7 +56,7 @@ impl Orphans {
     /// Reaps those that have ended, so that they do not stay zombies for the whole run. If the kernel
     /// lists no children they do stay: scanning all processes at every end would cost too much.
     pub(super) fn bury(&self, ranks: &HashSet<Pid>) {
-        let children = listed().unwrap_or_default();
+        let children = proc::children().unwrap_or_default();
         for pid in children {
             if !self.others.contains(&pid) && !ranks.contains(&pid) {
                 has_ended(pid);
@@ -97,53 +100,11 @@ fn has_ended(pid: Pid) -> bool {
 
 /// The children of this process.
 fn children() -> Vec<Pid> {
-    listed().unwrap_or_else(|| {
+    proc::children().unwrap_or_else(|| {
         let own = Some(getpid());
-        let all = processes().into_iter();
-        all.filter(|&pid| parent(pid) == own).collect()
+        let all = proc::processes().into_iter();
+        all.filter(|&pid| proc::parent(pid) == own).collect()
     })
-}
-
-/// The children of this process as the kernel lists them, if it was built with that list.
-fn listed() -> Option<Vec<Pid>> {
-    let mut children = Vec::new();
-    for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
-        let list = fs::read_to_string(thread.path().join("children")).ok()?;
-        children.extend(list.split_whitespace().filter_map(process));
-    }
-    Some(children)
-}
-
-/// All processes.
-fn processes() -> Vec<Pid> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| process(entry.file_name().to_str()?))
-        .collect()
-}
-
-/// A process, by its number.
-fn process(number: &str) -> Option<Pid> {
-    let number = number.parse::<i32>().ok();
-    Pid::from_raw(number.filter(|&number| number > 0)?)
-}
-
-/// The parent of a process.
-fn parent(pid: Pid) -> Option<Pid> {
-    process(fields(&stat(pid)?).nth(1)?)
-}
-
-/// What the kernel tells of a process.
-fn stat(pid: Pid) -> Option<String> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    Some(String::from_utf8_lossy(&stat).into_owned())
-}
-
-/// The fields of a `stat`, from its third on, the state.
-fn fields(stat: &str) -> impl Iterator<Item = &str> {
-    // Before them is the name, in brackets, which may contain any characters.
-    let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
-    fields.trim_end().split(' ')
 }
 
 /// A value of [`MARK`] that no other run has.
@@ -165,9 +126,10 @@ pub(super) fn kill_marked(mark: &str) {
     let enough = Instant::now() + PATIENCE;
     loop {
         let mut any = false;
-        for pid in processes() {
+        for pid in proc::processes() {
             any |= match look(pid, &set) {
-                Look::Marked(process) => pidfd_send_signal(process, Signal::KILL).is_ok(),
+                Look::Marked(Some(process)) => pidfd_send_signal(process, Signal::KILL).is_ok(),
+                Look::Marked(None) => kill_process(pid, Signal::KILL).is_ok(),
                 Look::Other => false,
                 Look::Unknown => true,
             };
@@ -182,8 +144,9 @@ pub(super) fn kill_marked(mark: &str) {
 
 /// Whose a process is.
 enum Look {
-    /// It has the mark, and this descriptor.
-    Marked(OwnedFd),
+    /// It has the mark, and this descriptor, if the kernel gives any: before Linux 5.3 it does not, and in some
+    /// containers it may not.
+    Marked(Option<OwnedFd>),
     Other,
     /// It is in the middle of an `exec`, or was when it was looked at: nothing says yet whose it is.
     Unknown,
@@ -192,8 +155,10 @@ enum Look {
 /// Whether that variable is set in the environment of a process.
 fn look(pid: Pid, set: &[u8]) -> Look {
     // First, so that a later process with the same number is not mistaken for it.
-    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else {
-        return Look::Other;
+    let process = match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(process) => Some(process),
+        Err(Errno::SRCH) => return Look::Other,
+        Err(_) => None,
     };
     let path = format!("/proc/{pid}/environ");
     let Ok(environment) = fs::read(&path) else {
@@ -201,7 +166,7 @@ fn look(pid: Pid, set: &[u8]) -> Look {
     };
     if environment.is_empty() {
         // Of a process that may not be read the kernel would hide the addresses; this one may be.
-        let is_in_exec = stat(pid).is_some_and(|stat| has_memory_only(&stat));
+        let is_in_exec = proc::stat(pid).is_some_and(|stat| has_memory_only(&stat));
         let is_empty = fs::read(&path).is_ok_and(|environment| environment.is_empty());
         return if is_in_exec || !is_empty {
             Look::Unknown
@@ -220,7 +185,7 @@ fn look(pid: Pid, set: &[u8]) -> Look {
 /// Whether a process, by its `stat`, has memory (field 23) and no place of its environment in it yet
 /// (field 51). A kernel's thread has neither.
 fn has_memory_only(stat: &str) -> bool {
-    let mut fields = fields(stat).skip(23 - 3);
+    let mut fields = proc::fields(stat).skip(23 - 3);
     let has_memory = fields.next().is_some_and(|size| size != "0");
     has_memory && fields.nth(51 - 24) == Some("0")
 }
@@ -242,7 +207,7 @@ mod tests {
     fn children_are_found_by_their_parent() {
         let mut child = cat().spawn().expect("cat starts");
         let pid = Pid::from_child(&child);
-        assert_eq!(parent(pid), Some(getpid()));
+        assert_eq!(proc::parent(pid), Some(getpid()));
         assert!(children().contains(&pid));
         assert!(!has_ended(pid));
         drop(child.stdin.take());

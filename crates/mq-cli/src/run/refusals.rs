@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use super::proc;
 use crate::error::not_started;
 use crate::{FAILED, exit};
 
@@ -94,7 +95,13 @@ impl Refusals {
 }
 
 /// Tells the launcher why the program could not be started.
+///
+/// # Errors
+/// As of writing, or if the launcher is not in `/proc`, or another process there.
 pub(super) fn tell(launcher: i32, number: i32, refusal: &Refusal) -> io::Result<()> {
+    if !proc::is_ours() {
+        return Err(Errno::SRCH.into());
+    }
     let path = format!("/proc/{launcher}/fd/{number}");
     let code = refusal.error.raw_os_error();
     let code = code.unwrap_or(Errno::INVAL.raw_os_error());

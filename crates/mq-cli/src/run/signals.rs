@@ -3,15 +3,19 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 use nix::sys::signal::SigSet;
-use rustix::process::{Pid, Signal, getpgid, getpgrp, getppid, getsid};
+use rustix::process::{Signal, getpgid, getpgrp, getppid, getsid};
 use signal_hook::consts::{
-    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGXCPU,
+    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
 };
+use signal_hook::flag;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 use signal_hook::low_level::{emulate_default_handler, signal_name};
+
+use super::proc;
 
 /// The signals that are passed on to the ranks.
 const PASSED_ON: [i32; 9] = [
@@ -37,6 +41,9 @@ impl Signals {
         let mut ends = SigSet::empty();
         ends.add(nix::sys::signal::SIGCHLD);
         ends.thread_unblock()?;
+        // Output that would be too large for its file is an error of the write, as on a full disk, and no reason to end.
+        // The ranks get the signal all the same: `exec` resets a handler.
+        flag::register(SIGXFSZ, Arc::default())?;
         Ok(Self { delivery })
     }
 
@@ -61,10 +68,8 @@ impl Signals {
 
 /// The signals that this process inherited as ignored.
 pub(crate) fn ignored() -> impl Fn(i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    move |signal| mask.unwrap_or(0) >> (signal - 1) & 1 == 1
+    let mask = proc::ignored_signals();
+    move |signal| mask >> (signal - 1) & 1 == 1
 }
 
 /// Stops the launcher until SIGCONT, as an unhandled SIGTSTP would.
@@ -79,19 +84,12 @@ pub(super) fn may_stop() -> bool {
     let mut above = getppid();
     while let Some(parent) = above {
         match getpgid(Some(parent)) {
-            Ok(its) if its == group => above = parent_of(parent),
+            Ok(its) if its == group => above = proc::parent(parent),
             Ok(_) => return getsid(Some(parent)).ok() == session,
             Err(_) => return false,
         }
     }
     false
-}
-
-fn parent_of(process: Pid) -> Option<Pid> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name before it, in parentheses, may contain anything.
-    let (_, fields) = stat.rsplit_once(')')?;
-    Pid::from_raw(fields.split_whitespace().nth(1)?.parse().ok()?)
 }
 
 /// A signal in the form in which it can be sent.

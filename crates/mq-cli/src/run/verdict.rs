@@ -27,10 +27,12 @@ pub(super) struct Verdict {
     /// How many ranks such signals have ended, and when the last.
     obeyed: u32,
     obeyed_at: Option<Instant>,
-    /// Whether the program could not be started, which is reported once for all ranks.
+    /// Whether the program could not be started, which is reported once for all ranks that could not.
     pub(super) refused: bool,
     /// Whether the time limit has ended the run.
     pub(super) out_of_time: bool,
+    /// Whether it has ended the writing of what ranks had written that ended before.
+    pub(super) output_out_of_time: bool,
     /// Whether the ranks were told to end, so that their ends need no report.
     pub(super) ending: bool,
     /// Whether nobody reads standard output any more.
@@ -72,7 +74,7 @@ impl Verdict {
 
     /// A rank has failed. Returns the message about it, if any.
     pub(super) fn failed(&mut self, rank: usize, pid: u32, end: End) -> Option<String> {
-        if self.refused || self.ending {
+        if self.ending || self.refused && end.is_refusal() {
             if self.interrupted.is_none() {
                 self.failure.get_or_insert(end.code());
             }
@@ -113,6 +115,25 @@ impl Verdict {
             return OUT_OF_TIME;
         }
         let obeyed = self.interrupted.map(|signal| End::Killed(signal).code());
-        self.failure.or(obeyed).unwrap_or(otherwise)
+        let late = self.output_out_of_time.then_some(OUT_OF_TIME);
+        self.failure.or(obeyed).or(late).unwrap_or(otherwise)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_some_could_not_start_hides_no_failure_of_the_others() {
+        let mut verdict = Verdict {
+            refused: true,
+            ..Verdict::default()
+        };
+        assert_eq!(verdict.failed(0, 10, End::Exited(126)), None);
+        let told = verdict.failed(1, 11, End::Killed(signal_hook::consts::SIGSEGV));
+        let expected = "rank 1 (pid 11) was killed by signal 11 (SIGSEGV)";
+        assert_eq!(told.as_deref(), Some(expected));
+        assert_eq!(verdict.code(0), 126);
     }
 }

@@ -397,13 +397,16 @@ impl Watch<'_> {
                 return None;
             }
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                if is_told {
-                    let lost = "the ranks' last output was not read within --grace and is lost";
-                    self.output.say(lost);
-                    self.output.flush();
+                let limit = if is_told || self.verdict.out_of_time {
+                    "--grace"
                 } else {
-                    self.verdict.out_of_time = true;
-                }
+                    self.verdict.output_out_of_time = true;
+                    "--timeout"
+                };
+                (self.output).say(&format!(
+                    "the ranks' last output was not read within {limit} and is lost"
+                ));
+                self.output.flush();
                 return None;
             }
             let ready = self.wait(deadline);

@@ -164,6 +164,29 @@ fn a_reader_that_does_not_read_holds_up_no_time_limit() {
 }
 
 #[test]
+fn what_is_not_read_in_time_is_told_and_hides_no_failure() {
+    let run = |status: &str| {
+        let script = format!("head -c 100000 /dev/zero | tr '\\0' x; exit {status}");
+        let options = ["-n", "2", "--timeout", "1", "--", "sh", "-c", &script];
+        let mut launcher = command(&options)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("mq starts");
+        // It is held, and not read.
+        let unread = launcher.stdout.take();
+        let output = launcher.wait_with_output().expect("a child");
+        drop(unread);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let lost = "mq: the ranks' last output was not read within --timeout and is lost\n";
+        assert!(said.ends_with(lost), "{said}");
+        output.status.code()
+    };
+    assert_eq!(run("0"), Some(124));
+    assert_eq!(run("$((3 * MQ_RANK))"), Some(3));
+}
+
+#[test]
 fn a_terminal_that_nobody_reads_holds_up_no_time_limit() {
     // As after Ctrl-S.
     let (person, programs) = terminal();
@@ -211,4 +234,28 @@ fn a_full_disk_is_told_and_the_ranks_go_on() {
         "{said}"
     );
     assert!(first.ends_with(" is lost"), "{said}");
+}
+
+#[test]
+fn a_file_that_would_be_too_long_is_as_a_full_disk() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // The segment is not to be too long: 4 GiB, or 8, as the shell counts.
+    let limit = 8 << 20;
+    let out = File::create(folder.path().join("out")).expect("created");
+    (out.set_len(1024 * limit - 1000)).expect("no block is written");
+    let script = format!(
+        "ulimit -f {limit} && exec \"$0\" run -n 2 -- sh -c '
+        head -c 100000 /dev/zero; sleep 0.1; echo on > went.$MQ_RANK' >> out 2> said"
+    );
+    let status = by_shell(&script).current_dir(folder.path()).status();
+    assert_eq!(status.expect("sh starts").code(), Some(2));
+    let said = std::fs::read_to_string(folder.path().join("said")).expect("UTF-8");
+    let first = "mq: standard output: cannot write: ";
+    assert!(
+        said.starts_with(first) && said.lines().count() == 1,
+        "{said}"
+    );
+    for rank in ["went.0", "went.1"] {
+        assert!(folder.path().join(rank).exists(), "{rank}");
+    }
 }

@@ -355,13 +355,7 @@ fn what_ranks_have_started_in_other_groups_dies_with_a_launcher_that_is_killed()
     until_gone(&pids);
 }
 
-/// As by batch systems, which warn every process of a job.
-#[test]
-fn a_signal_to_all_leaves_the_guard_at_its_post() {
-    let script =
-        "trap '' USR1; timeout 1000 sh -c 'echo $$; while :; do sleep 1000; done' & echo $$; wait";
-    let launcher = shell(&["-n", "2", "--label", "never"], script);
-    let pids = launcher.pids(4);
+fn guard_of(launcher: &Launcher) -> Pid {
     let children = format!("/proc/{0}/task/{0}/children", launcher.pid());
     let children = std::fs::read_to_string(children).expect("the kernel's list");
     let guard = children.split_whitespace().find(|child| {
@@ -371,7 +365,27 @@ fn a_signal_to_all_leaves_the_guard_at_its_post() {
             .any(|word| word == b"guard-ranks")
     });
     let guard = guard.and_then(|number| number.parse().ok());
-    let guard = guard.and_then(Pid::from_raw).expect("there is a guard");
+    guard.and_then(Pid::from_raw).expect("there is a guard")
+}
+
+#[test]
+fn a_guard_that_is_stopped_holds_up_nobody() {
+    let launcher = shell(&["-n", "1"], "echo $$; exec sleep 1000");
+    let rank = launcher.pids(1)[0];
+    kill_process(guard_of(&launcher), Signal::STOP).expect("it is there");
+    let rank = Pid::from_raw(rank).expect("a process");
+    kill_process(rank, Signal::KILL).expect("it is there");
+    assert_eq!(launcher.finish().code(), 137);
+}
+
+/// As by batch systems, which warn every process of a job.
+#[test]
+fn a_signal_to_all_leaves_the_guard_at_its_post() {
+    let script =
+        "trap '' USR1; timeout 1000 sh -c 'echo $$; while :; do sleep 1000; done' & echo $$; wait";
+    let launcher = shell(&["-n", "2", "--label", "never"], script);
+    let pids = launcher.pids(4);
+    let guard = guard_of(&launcher);
     for signal in [Signal::USR1, Signal::USR2, Signal::TERM, Signal::TSTP] {
         kill_process(guard, signal).expect("it is there");
     }
