@@ -180,27 +180,27 @@ impl<T: Transport> Core<T> {
         hand: Option<&Hand>,
         begun: Result<(), Error>,
     ) -> Result<Status, Error> {
-        let mut went_well = match begun {
+        let mut round = match begun {
             // Only the answer was refused, and is sent later.
             Err(error) if error.is_refusal() && self.state.has_message(request) => Ok(()),
             begun => begun,
         };
-        let has_begun = went_well.is_ok();
+        let has_begun = round.is_ok();
         self.idle.reset();
         loop {
             if let Some(hand) = hand {
                 self.end_if_revoked(hand);
             }
-            if went_well.is_err() || self.is_done(request) {
+            if round.is_err() || self.is_done(request) {
                 break;
             }
-            went_well = self.progress_for(hand, |_| vec![request]);
+            round = self.progress_for(hand, |_| vec![request]);
         }
         if !self.is_done(request)
-            && let Err(error) = went_well
+            && let Err(error) = round
         {
             if !has_begun && self.state.requests.at(request).stage == Stage::Waiting {
-                // A message that no other process knows of is in no outbox.
+                // Nobody knows of it, and it is in no outbox.
                 self.state.requests.release(request);
                 return Err(error);
             }
@@ -209,11 +209,16 @@ impl<T: Transport> Core<T> {
             return Err(error);
         }
         let slot = self.state.requests.at(request);
-        let result = match went_well {
-            // The request was ended because of that error, and says less.
-            Err(error) if slot.outcome == Outcome::Withdrawn => Err(error),
-            _ => slot.result(),
-        };
+        let mut result = slot.result();
+        if let Err(error) = round {
+            if slot.outcome == Outcome::Withdrawn {
+                // The request was ended because of that error, and says less.
+                result = Err(error);
+            } else if has_begun {
+                // It has come to its end in a round in which something else failed.
+                self.state.failed_elsewhere(error);
+            }
+        }
         self.state.requests.release(request);
         result
     }

@@ -176,3 +176,71 @@ fn no_word_of_a_barrier_goes_out_twice() {
     }
     other.join().unwrap();
 }
+
+#[test]
+fn a_message_of_which_a_part_has_gone_goes_out_whole() {
+    const BYTES: usize = 4 << 20;
+    let _dog = watchdog("a message whose second part is refused");
+    let options = &Options::default().with(|o| o.eager_limit = 2 * BYTES);
+    let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let open = || Mapped::open(memory.file().try_clone_to_owned().unwrap(), "it").unwrap();
+    std::thread::scope(|scope| {
+        let memory = open();
+        let other = scope.spawn(move || {
+            let (world, _) = join(memory, 1, options);
+            let mut message = vec![0_u8; BYTES];
+            world.recv(&mut message, 0, 1).unwrap();
+            message.iter().all(|&byte| byte == 7)
+        });
+        let (world, hindrance) = join(open(), 0, options);
+        hindrance.refuses_from.set(Some((1, 2)));
+        world.send(&vec![7_u8; BYTES], 1, 1).unwrap();
+        assert!(other.join().unwrap());
+    });
+}
+
+/// Others may have a communicator of that number: it is not given to another one.
+#[test]
+fn who_hears_of_a_number_that_could_not_be_told_doubts_it() {
+    const SIZE: u32 = 10;
+    let _dog = watchdog("a split of which two ranks cannot be told");
+    let memory = Mapped::create(Geometry::new(SIZE).unwrap()).unwrap();
+    let open = || Mapped::open(memory.file().try_clone_to_owned().unwrap(), "it").unwrap();
+    let program = |memory: Mapped, rank: u32| {
+        let (world, hindrance) = join(memory, rank, &Options::default());
+        let untold = [5, 6].contains(&rank);
+        let pair = world.split(Some(untold.into()), 0).unwrap().unwrap();
+        world.barrier().unwrap();
+        if rank == 0 {
+            // The answers to 5 and 6, of more than a short message's bytes, and one more attempt.
+            hindrance.refuses_from.set(Some((4, 3)));
+        }
+        let all = world.split(Some(0), 0);
+        hindrance.refuses_from.set(None);
+        if !untold {
+            world.barrier().unwrap();
+            if rank == 1 {
+                let all = all.as_ref().unwrap().as_ref().unwrap();
+                all.send(&[99_u8], 5, 7).unwrap();
+            }
+            world.barrier().unwrap();
+            return;
+        }
+        assert!(matches!(all, Err(Error::Elsewhere { .. })), "{all:?}");
+        let two = pair.dup().unwrap();
+        world.barrier().unwrap();
+        world.barrier().unwrap();
+        for _ in 0..100 {
+            assert_eq!(two.iprobe(1, 7).unwrap(), None, "of another communicator");
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..SIZE)
+            .map(|rank| (open(), rank))
+            .map(|(memory, rank)| scope.spawn(move || program(memory, rank)))
+            .collect();
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+    });
+}

@@ -31,7 +31,12 @@ impl<T: Transport> Communicator<T> {
         if self.rank() == 0 {
             return self.answer_all(mine, decide, words);
         }
-        self.say(EXCHANGE, &[mine], 0)?;
+        match self.say(EXCHANGE, &[mine], 0) {
+            Err(error @ (Error::Gone { .. } | Error::Revoked)) => return Err(error),
+            // It may go out all the same.
+            Err(error) => return Ok(Answered::Never(error)),
+            Ok(()) => {}
+        }
         step(Step::NumberSaid);
         // The decision, or a notice.
         let mut words = vec![0; (self.size() as usize + 2).max(failure::MOST / size_of::<u32>())];
@@ -40,7 +45,9 @@ impl<T: Transport> Communicator<T> {
             Ok(count) => words.truncate(count),
             Err(error) => return Ok(Answered::Never(error)),
         }
-        match failure::read(crate::plain::bytes(&words)) {
+        let bytes = crate::plain::bytes(&words);
+        match failure::read(bytes) {
+            Some(failure) if failure::is_of_untold(bytes) => Ok(Answered::Never(failure)),
             Some(failure) => Err(failure),
             None => Ok(Answered::With(words)),
         }
@@ -78,11 +85,8 @@ impl<T: Transport> Communicator<T> {
             let words = words(answer);
             let is_eager = self.is_eager(EXCHANGE, size_of_val(&*words), rank);
             let said = self.say(EXCHANGE, &words, rank);
-            if let Err(error) = &said
-                && error.is_refusal()
-                && is_eager
-            {
-                let notice = Notice::of(error, 0, self.member(0));
+            if said.as_ref().is_err_and(Error::is_refusal) && is_eager {
+                let notice = Notice::of_untold(self.member(0));
                 self.tell(EXCHANGE, notice.bytes(), rank);
             }
             let put = unless_gone(said).map(|_| ());

@@ -22,6 +22,8 @@ const DIED: u32 = 1;
 const STUCK: u32 = 2;
 /// It has found that the ranks do not make the same call: another operation, or another length.
 const AT_ODDS: u32 = 3;
+/// It lives, and could not tell this rank what it may have told others.
+const UNTOLD: u32 = 4;
 
 /// What the ranks are told that hear of an [`AT_ODDS`].
 pub(crate) const FOUND_ELSEWHERE: &str = "found at another rank; see the error reported there";
@@ -52,6 +54,15 @@ impl Notice {
             Error::Disagreement(_) => (me, AT_ODDS),
             _ => (me, STUCK),
         };
+        Self::with(process, how, bytes)
+    }
+
+    /// What `me` says in place of what it may have told others.
+    pub(super) fn of_untold(me: Process) -> Self {
+        Self::with(me, UNTOLD, 0)
+    }
+
+    fn with(process: Process, how: u32, bytes: usize) -> Self {
         let mut notice = Self {
             bytes: [0; MOST],
             len: if bytes == BYTES { MOST } else { BYTES },
@@ -67,15 +78,28 @@ impl Notice {
     }
 }
 
-/// The error that the sender of a message reports instead, if it is a notice.
-pub(super) fn read(message: &[u8]) -> Option<Error> {
+/// The process that a notice names, and what became of it, if a message is a notice.
+fn words(message: &[u8]) -> Option<(Process, u32)> {
     let (words, _) = message.strip_prefix(&MARK)?.as_chunks::<4>();
     let &[process, how, ..] = words else {
         return None;
     };
-    let process = Process(u32::from_le_bytes(process));
+    Some((
+        Process(u32::from_le_bytes(process)),
+        u32::from_le_bytes(how),
+    ))
+}
+
+/// Whether a message is a notice whose sender may have told others what it could not tell this rank.
+pub(super) fn is_of_untold(message: &[u8]) -> bool {
+    words(message).is_some_and(|(_, how)| how == UNTOLD)
+}
+
+/// The error that the sender of a message reports instead, if it is a notice.
+pub(super) fn read(message: &[u8]) -> Option<Error> {
+    let (process, how) = words(message)?;
     let gone = |how| Error::Gone { process, how };
-    Some(match u32::from_le_bytes(how) {
+    Some(match how {
         LEFT => gone(Gone::Left),
         DIED => gone(Gone::Died),
         AT_ODDS => Error::Disagreement(FOUND_ELSEWHERE),
@@ -115,6 +139,9 @@ mod tests {
         let at_odds = Notice::of(&Error::Disagreement("x"), 0, Process(3));
         let heard = read(at_odds.bytes());
         assert!(matches!(heard, Some(Error::Disagreement(_))));
+        let untold = Notice::of_untold(Process(3));
+        assert!(read(untold.bytes()).is_some_and(|error| is_of_3(&error)));
+        assert!(is_of_untold(untold.bytes()) && !is_of_untold(own.bytes()));
         assert!(read(&[0; 16]).is_none() && read(&MARK).is_none());
     }
 }

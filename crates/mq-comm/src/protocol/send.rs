@@ -143,7 +143,13 @@ impl<T: Transport> Core<T> {
                 }
                 Ok(())
             } else {
-                self.transmit(to, header, What::Request(send), done)?;
+                if let Err(error) = self.transmit(to, header, What::Request(send), done) {
+                    if done == 0 {
+                        return Err(error);
+                    }
+                    // Its receiver has the first part, and waits for the rest.
+                    self.put_off(to, header, What::Request(send), done);
+                }
                 self.go_on();
                 Ok(())
             }
