@@ -108,7 +108,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("mq-comm is for Linux: what moves its messages, mq-shm, is empty elsewhere");
 
-mod blocking;
+mod abort;
 mod buffer;
 mod collective;
 mod communicator;
@@ -118,7 +118,6 @@ mod messages;
 mod options;
 mod plain;
 mod profile;
-mod progress;
 mod protocol;
 mod request;
 mod say;

@@ -21,13 +21,13 @@ use mq_core::Source;
 use mq_core::mpi::TagSelector;
 use mq_shm::{Endpoint, Process};
 
-use crate::blocking::NoPanic;
+use crate::abort::abort_on_unwind;
 use crate::buffer::Buffer;
 use crate::communicator::{Communicator, Inner};
 use crate::error::Error;
 use crate::header::Word;
 use crate::plain::Plain;
-use crate::request::{Completion, Request, ScopedRequest};
+use crate::request::{Completion, Handles, Request, ScopedRequest};
 use crate::transport::Transport;
 
 /// Operations on memory that is borrowed until the scope ends. Made by [`Communicator::scope`].
@@ -46,9 +46,7 @@ struct Ending<T: Transport> {
 
 impl<T: Transport> Drop for Ending<T> {
     fn drop(&mut self) {
-        let no_panic = NoPanic;
-        self.inner.core().end_set(self.set);
-        core::mem::forget(no_panic);
+        abort_on_unwind(|| self.inner.core().end_set(self.set));
     }
 }
 
@@ -232,7 +230,10 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     /// The same for any number of requests; once a process has ended, each wait looks, before it rests, at up to as
     /// many requests as this process has had at one time.
     pub fn wait_any(&self) -> Result<Option<Completion>, Error> {
-        self.communicator.inner.core().wait_any(self.set, false)
+        self.communicator
+            .inner
+            .core()
+            .wait_any(self.set, Handles::WithUser)
     }
 
     /// Waits until a request is complete, and appends all that are; returns how many. `MPI_Waitsome`, MPI 4.1
@@ -244,7 +245,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         self.communicator
             .inner
             .core()
-            .wait_some(self.set, false, into)
+            .wait_some(self.set, Handles::WithUser, into)
     }
 
     /// Waits until all requests are complete. `MPI_Waitall`, MPI 4.1 §3.7.5.
@@ -265,7 +266,10 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
     pub fn test_any(&self) -> Result<Option<Completion>, Error> {
-        self.communicator.inner.core().test_any(self.set, false)
+        self.communicator
+            .inner
+            .core()
+            .test_any(self.set, Handles::WithUser)
     }
 
     /// Appends all requests that are complete and have not been reported, after some progress if there are
@@ -277,7 +281,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         self.communicator
             .inner
             .core()
-            .test_some(self.set, false, into)
+            .test_some(self.set, Handles::WithUser, into)
     }
 
     /// Whether all requests are complete, after some progress if one is not: if so,

@@ -34,6 +34,15 @@ pub trait Arrived {
     fn copy_to(&mut self, into: &mut [u8]) -> usize;
 }
 
+/// Who polls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// One that wants to know what has come by now.
+    Asks,
+    /// One that will poll again until something has come.
+    Waits,
+}
+
 /// What a poll has found.
 #[derive(Debug)]
 pub enum Event<A> {
@@ -84,12 +93,12 @@ pub unsafe trait Transport {
         done: usize,
     ) -> Result<Sent, ShmError>;
 
-    /// The next message or death, if there is one. If the caller is waiting, and will look again, what is not
-    /// [wanted](Self::want) may be left where it is in some of the polls.
+    /// The next message or death, if there is one. What is not [wanted](Self::want) may be left where it is in some of
+    /// the polls of a caller that waits.
     ///
     /// # Errors
     /// If the transport is damaged.
-    fn poll(&mut self, waiting: bool) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError>;
+    fn poll(&mut self, caller: Caller) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError>;
 
     // Waiting.
 

@@ -196,7 +196,7 @@ impl<T: Transport> Communicator<T> {
         let context = of_collectives(self.inner.number);
         let core = self.inner.core();
         let above = self.member(parent);
-        match core.state.nobody_left(above, context, false) {
+        match core.state.nobody_left(above, context) {
             Some((process, how @ Gone::Died)) => Missing::ThisOne(Error::Gone { process, how }),
             _ => Missing::All(Error::Disagreement("broadcasts of different lengths")),
         }

@@ -13,12 +13,11 @@ use mq_core::{Source, TrafficClass};
 use mq_shm::channel::Counters;
 use mq_shm::{Endpoint, Process};
 
-use crate::blocking::Out;
 use crate::error::Error;
 use crate::header::{self, Kind, Word};
 use crate::plain::{self, Plain};
 use crate::profile::Profile;
-use crate::protocol::{Core, of_user, peer_of};
+use crate::protocol::{Core, Out, of_user, peer_of};
 use crate::status::Status;
 use crate::transport::Transport;
 

@@ -88,7 +88,7 @@ impl State {
         let class = word.class().ok_or_else(|| corrupt("a class", from))?;
         let envelope = header::envelope(bits, word.context(), class);
         let refused = self.contexts.refuse(word.context(), header::tag_of(bits));
-        if refused || !self.knows(word.context()) || self.leaving {
+        if refused || !self.admit(word.context()) || self.leaving {
             return Ok(self.discard(message, &bytes));
         }
         if let Some(Taken { receive, unwanted }) = self.matching.front.matched(bits, word) {
@@ -401,7 +401,7 @@ impl State {
     /// The sender of a message has given a ring, or has none for it.
     fn ring_given(&mut self, request: u32, name: Name, from: Process, given: RingGiven) -> Follow {
         if given.ring == NO_RING {
-            self.never_comes(name);
+            self.on_lost(name);
             self.requests.complete(request, Outcome::Withdrawn);
             return Follow::RingNamed;
         }

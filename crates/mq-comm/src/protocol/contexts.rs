@@ -240,12 +240,12 @@ impl Contexts {
 impl State {
     /// Whether messages of a context are taken: see the table above.
     #[inline]
-    pub(super) fn knows(&mut self, context: u32) -> bool {
+    pub(super) fn admit(&mut self, context: u32) -> bool {
         // The contexts of the world exist forever.
-        context < 2 || self.knows_other(context)
+        context < 2 || self.admit_other(context)
     }
 
-    fn knows_other(&mut self, context: u32) -> bool {
+    fn admit_other(&mut self, context: u32) -> bool {
         let number = context / 2;
         let life = self.contexts.lives.entry(number);
         match life.or_insert_with(Life::early) {

@@ -4,6 +4,7 @@ use mq_shm::Process;
 
 use super::Core;
 use super::arrive::corrupt;
+use super::large::Came;
 use crate::error::Error;
 use crate::header::RingGiven;
 use crate::request::{Outcome, Stage};
@@ -70,12 +71,12 @@ impl<T: Transport> Core<T> {
                 if let Some(wanted) = wanted {
                     self.unwant(wanted);
                 }
-                self.fetch_if_large(receive, true)
+                self.fetch_if_large(receive, Came::Expected)
             }
             Follow::Finished { send } => {
                 step(Step::BufferFree);
                 self.answered_by(from);
-                self.state.has_gone(send);
+                self.state.on_sent(send);
                 self.state.requests.complete(send, Outcome::Fine);
                 Ok(())
             }

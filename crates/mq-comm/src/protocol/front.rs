@@ -17,11 +17,10 @@ use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
 use mq_shm::Process;
 
-use super::{Core, Hand, State};
-use crate::error::Error;
+use super::{Hand, State};
 use crate::header::{self, Kind, Word};
 use crate::request::{Outcome, Stage};
-use crate::transport::{Arrived, Transport};
+use crate::transport::Arrived;
 
 /// The most receives here: cancelling one searches for it. A power of two.
 const MOST: usize = 1024;
@@ -302,7 +301,7 @@ impl State {
     /// Gives a message to a receive in front, if one takes it, and no receive is older. The message has come
     /// whole.
     #[inline(always)]
-    fn accept_in_front(&mut self, message: &mut impl Arrived) -> Option<Taken> {
+    pub(super) fn accept_in_front(&mut self, message: &mut impl Arrived) -> Option<Taken> {
         let [bits, word] = message.header();
         let word = Word(word);
         if word.kind() != Some(Kind::Eager) {
@@ -324,54 +323,6 @@ impl State {
         self.profile.count_received(bytes as u64);
         self.requests.complete_at_once(taken.receive, outcome);
         Some(taken)
-    }
-}
-
-impl<T: Transport> Core<T> {
-    /// Takes in short messages as long as they come from processes that are waited for; returns how many, of
-    /// `most`. `hand` is a receive that comes after all posted ones.
-    ///
-    /// # Errors
-    /// As of [`poll_once`](Self::poll_once).
-    #[inline]
-    pub(crate) fn take_short(&mut self, hand: Option<&Hand>, most: usize) -> Result<usize, Error> {
-        let mut taken = 0;
-        // A window comes from one sender.
-        let mut sender = None;
-        while taken < most {
-            let Some(mut message) = (match sender {
-                None => self.transport.poll_wanted_by_turns(),
-                Some(sender) => self.transport.poll_again(sender),
-            }) else {
-                // Others may be waited for too.
-                if sender.take().is_some() && self.state.matching.front.count > 1 {
-                    continue;
-                }
-                break;
-            };
-            taken += 1;
-            let from = message.source();
-            if let Some(Taken { unwanted, .. }) = self.state.accept_in_front(&mut message) {
-                drop(message);
-                sender = Some(from);
-                let Some(process) = unwanted else {
-                    continue;
-                };
-                self.unwant(process);
-                sender = None;
-            } else {
-                let follow = self.state.accept(&mut message, hand);
-                drop(message);
-                self.follow(from, follow?)?;
-                // What comes next from there may no longer be wanted.
-                sender = None;
-            }
-            if self.state.waits_for_none(hand) {
-                // What comes next is mostly asked for soon, and is then taken from where it lies.
-                break;
-            }
-        }
-        Ok(taken)
     }
 }
 

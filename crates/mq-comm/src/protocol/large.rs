@@ -26,12 +26,18 @@ impl RingGiven {
     }
 }
 
+/// Whether a message came to a receive that was posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Came {
+    Expected,
+    Unexpected,
+}
+
 impl<T: Transport> Core<T> {
-    /// Fetches the message of a receive, if the receive waits for that; `expected` if it did when the message
-    /// came.
-    pub(super) fn fetch_if_large(&mut self, receive: u32, expected: bool) -> Result<(), Error> {
+    /// Fetches the message of a receive, if the receive waits for that.
+    pub(super) fn fetch_if_large(&mut self, receive: u32, came: Came) -> Result<(), Error> {
         match self.state.requests.at(receive).stage {
-            Stage::Fetching => self.fetch(receive, expected),
+            Stage::Fetching => self.fetch(receive, came),
             Stage::Pulling => self.pull_unasked(receive),
             _ => Ok(()),
         }
@@ -51,7 +57,7 @@ impl<T: Transport> Core<T> {
     }
 
     #[cold]
-    fn fetch(&mut self, receive: u32, expected: bool) -> Result<(), Error> {
+    fn fetch(&mut self, receive: u32, came: Came) -> Result<(), Error> {
         step(Step::Matched);
         let slot = self.state.requests.at_mut(receive);
         let (from, send, total) = (slot.peer, slot.remote, slot.total);
@@ -77,7 +83,7 @@ impl<T: Transport> Core<T> {
             None => self.state.choose_way(from, room, is_shared),
         };
         if chosen.way() == Way::Ring {
-            return self.ask_for_rest(receive, chosen, expected);
+            return self.ask_for_rest(receive, chosen, came);
         }
         let into = &mut self.state.requests.at_mut(receive).buffer.bytes_mut()[..room];
         // A request for help must not come between the parts of another message.
@@ -98,7 +104,7 @@ impl<T: Transport> Core<T> {
         };
         match read {
             Copied::All => {
-                self.state.was_read(chosen, room);
+                self.state.on_read(chosen, room);
                 if is_shared {
                     self.state.profile.shared_copy += 1;
                 } else {
@@ -108,9 +114,9 @@ impl<T: Transport> Core<T> {
             }
             Copied::Refused(done) => {
                 step(Step::NotFetched);
-                self.state.was_refused(from, chosen, is_shared);
+                self.state.on_read_refused(from, chosen, is_shared);
                 self.state.requests.at_mut(receive).done = done;
-                self.ask_for_rest(receive, Chosen::always(Way::Ring), expected)
+                self.ask_for_rest(receive, Chosen::always(Way::Ring), came)
             }
         }
     }
@@ -123,7 +129,7 @@ impl<T: Transport> Core<T> {
     }
 
     /// Asks the sender to put the rest of a message into a ring, this process's own if it can lend one.
-    fn ask_for_rest(&mut self, receive: u32, chosen: Chosen, expected: bool) -> Result<(), Error> {
+    fn ask_for_rest(&mut self, receive: u32, chosen: Chosen, came: Came) -> Result<(), Error> {
         let slot = self.state.requests.at_mut(receive);
         let (from, send, done, room) = (slot.peer, slot.remote, slot.done, slot.room());
         // What goes there moves alongside what comes from there, rather than after it.
@@ -160,7 +166,7 @@ impl<T: Transport> Core<T> {
                 first: 0,
             }
         };
-        let may_go_ahead = expected
+        let may_go_ahead = came == Came::Expected
             && !self.state.has_answers_announced(from)
             && !self.state.is_flooded()
             && !self.state.peers[from.index()].is_to_announce;
@@ -178,7 +184,7 @@ impl<T: Transport> Core<T> {
             ahead: ahead.word(),
             first: given.first,
         };
-        self.state.is_asked_for(receive, from, chosen, room);
+        self.state.on_ring_wanted(receive, from, chosen, room);
         let kind = if chosen.begins_look() {
             Kind::RingTimed
         } else {

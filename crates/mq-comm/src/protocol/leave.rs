@@ -27,7 +27,7 @@ impl Failures {
     const MOST: u32 = 64;
 
     /// Returns the last failure, if there have been too many.
-    pub(crate) fn are_bearable(&mut self, progress: Result<(), Error>) -> Result<(), Error> {
+    pub(crate) fn tolerate(&mut self, progress: Result<(), Error>) -> Result<(), Error> {
         match progress {
             Ok(()) => self.0 = 0,
             Err(_) if self.0 < Self::MOST => self.0 += 1,
@@ -81,7 +81,7 @@ impl<T: Transport> Core<T> {
         let mut failures = Failures::default();
         while is_awaited(&self.state) {
             let progress = self.progress_or_rest(None);
-            failures.are_bearable(progress)?;
+            failures.tolerate(progress)?;
             if !said && begun.elapsed() >= SAID_AFTER {
                 said = true;
                 self.say_who_keeps_it();

@@ -36,6 +36,7 @@
 
 mod ahead;
 mod arrive;
+mod blocking;
 mod contexts;
 mod death;
 mod flood;
@@ -48,6 +49,7 @@ mod outboxes;
 mod own;
 mod peer;
 mod probe;
+mod progress;
 mod receive;
 mod rings;
 mod send;
@@ -63,7 +65,6 @@ use crate::header::Word;
 use crate::messages::Messages;
 use crate::options::Options;
 use crate::profile::Profile;
-use crate::progress::{Asked, Refusals, RollCall};
 use crate::request::{Requests, Stage};
 use crate::transport::Transport;
 use contexts::Contexts;
@@ -71,9 +72,11 @@ use flood::Flood;
 use matching::Matching;
 use outboxes::Outboxes;
 use peer::{Peer, Target};
+use progress::{Asked, Refusals, RollCall};
 use rings::Rings;
 use ways::Ways;
 
+pub(crate) use blocking::Out;
 pub(crate) use contexts::{Offer, of_collectives, of_user};
 pub(crate) use follow::Follow;
 pub(crate) use leave::Failures;

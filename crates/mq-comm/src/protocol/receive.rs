@@ -6,6 +6,7 @@ use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
 use super::front::Place;
+use super::large::Came;
 use super::matching::Posted;
 use super::{Core, State, Target};
 use crate::buffer::Buffer;
@@ -13,7 +14,7 @@ use crate::error::Error;
 use crate::messages::{Body, Keeper};
 use crate::request::{ANYONE, NONE, Name, New, Outcome, Stage};
 use crate::steps::{Step, step};
-use crate::transport::{Arrived, Event, Transport};
+use crate::transport::{Arrived, Caller, Event, Transport};
 
 /// A receive that has begun and is in no queue.
 #[derive(Debug, Clone, Copy)]
@@ -98,7 +99,7 @@ impl<T: Transport> Core<T> {
         }
         let from = self.state.requests.at(hand.request).peer;
         let context = hand.pattern.context().0;
-        if let Some((process, how)) = self.state.nobody_left(from, context, false) {
+        if let Some((process, how)) = self.state.nobody_left(from, context) {
             // All from the dead has been taken in, but not all from the others, if any source will do.
             // Another death may be found on the way, which ends the receive.
             let found =
@@ -199,12 +200,12 @@ impl<T: Transport> Core<T> {
                 slot.remote = send;
                 slot.stage = Stage::Fetching;
                 self.state.messages.release(message);
-                self.fetch_if_large(receive, false)
+                self.fetch_if_large(receive, Came::Unexpected)
             }
             Body::Ring => {
                 self.state.take_on_its_way(receive, message);
                 self.after_release();
-                self.fetch_if_large(receive, false)
+                self.fetch_if_large(receive, Came::Unexpected)
             }
             Body::Withdrawn | Body::Lost(_) => {
                 let outcome = match body {
@@ -223,10 +224,9 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Takes in one message, if there is one; returns whether there was. A caller that is waiting will look
-    /// again.
-    pub(crate) fn poll_once(&mut self, hand: Option<&Hand>, waiting: bool) -> Result<bool, Error> {
-        let polled = match self.transport.poll(waiting)? {
+    /// Takes in one message, if there is one; returns whether there was.
+    pub(crate) fn poll_once(&mut self, hand: Option<&Hand>, caller: Caller) -> Result<bool, Error> {
+        let polled = match self.transport.poll(caller)? {
             None => return Ok(false),
             Some(Event::Message(mut message)) => {
                 let from = message.source();
@@ -248,7 +248,7 @@ impl<T: Transport> Core<T> {
         if self.state.contexts.refuse_receive(pattern) {
             return Err(Error::Revoked);
         }
-        match self.state.nobody_left(from, pattern.context().0, false) {
+        match self.state.nobody_left(from, pattern.context().0) {
             Some((process, how)) => Err(Error::Gone { process, how }),
             None => Ok(()),
         }
@@ -345,7 +345,7 @@ impl State {
         if !self.has_lost_any() {
             return None;
         }
-        self.nobody_left(from, context, true)
+        self.nobody_left_but(Some(self.me), from, context)
             .or_else(|| self.only_the_dead_could(from, context))
     }
 
@@ -363,13 +363,18 @@ impl State {
     /// If a receive for which nothing has come is not to wait: a process that the message could have come
     /// from, and how that process ended. A receive that names its sender waits as long as that lives; one
     /// from any source, as long as any member does, but not after a death that the user has not acknowledged,
-    /// since it may be waiting for the dead. A caller that waits cannot get a message from this process
-    /// either ([`waits_in_vain`](Self::waits_in_vain)).
-    pub(crate) fn nobody_left(
+    /// since it may be waiting for the dead. (A caller that waits cannot get a message from this process
+    /// either: [`waits_in_vain`](Self::waits_in_vain).)
+    pub(crate) fn nobody_left(&self, from: Process, context: u32) -> Option<(Process, Gone)> {
+        self.nobody_left_but(None, from, context)
+    }
+
+    /// The same where one member does not count.
+    fn nobody_left_but(
         &self,
+        uncounted: Option<Process>,
         from: Process,
         context: u32,
-        blocking: bool,
     ) -> Option<(Process, Gone)> {
         if from != ANYONE {
             return Some((from, self.peers[from.index()].gone?));
@@ -380,7 +385,7 @@ impl State {
         }
         let mut last = None;
         for &member in &*open.members {
-            if !(blocking && member == self.me) {
+            if Some(member) != uncounted {
                 last = Some((member, self.peers[member.index()].gone?));
             }
         }

@@ -190,41 +190,56 @@ impl Rings {
     }
 }
 
+/// How far a turn has got with a transfer, or with all of one ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Advance {
+    Stalled,
+    Moved,
+    Finished,
+}
+
+impl Advance {
+    /// Of a transfer that goes on.
+    fn of(moved: bool) -> Self {
+        if moved { Self::Moved } else { Self::Stalled }
+    }
+}
+
 impl<T: Transport> Core<T> {
     /// Moves what can be moved through rings; returns whether anything was.
     pub(crate) fn turn_rings(&mut self) -> Result<bool, Error> {
         let mut moved = self.give_rings()?;
         let mut line = 0;
         while line < self.state.rings.pushing.busy.len() {
-            let (done, is_over) = self.fill(line)?;
-            moved |= done;
-            line += usize::from(!is_over);
+            let advance = self.fill(line)?;
+            moved |= advance != Advance::Stalled;
+            line += usize::from(advance != Advance::Finished);
         }
         let mut line = 0;
         while line < self.state.rings.pulling.busy.len() {
-            let (done, is_over) = self.empty(line)?;
-            moved |= done;
-            line += usize::from(!is_over);
+            let advance = self.empty(line)?;
+            moved |= advance != Advance::Stalled;
+            line += usize::from(advance != Advance::Finished);
         }
         Ok(moved)
     }
 
-    /// Goes on with the sends through one ring; returns whether that moved anything, and whether none is left.
-    fn fill(&mut self, line: usize) -> Result<(bool, bool), Error> {
+    /// Goes on with the sends through one ring, and is finished when none is left.
+    fn fill(&mut self, line: usize) -> Result<Advance, Error> {
         let (mut moved, mut at) = (false, 0);
         for _ in 0..FILLED_AT_MOST {
             let Some(&push) = self.state.rings.pushing.busy[line].all.get(at) else {
                 break;
             };
-            let (done, over) = self.push(line, at, push)?;
-            moved |= done;
-            if over {
+            let advance = self.push(line, at, push)?;
+            moved |= advance != Advance::Stalled;
+            if advance == Advance::Finished {
                 let is_last = self.state.rings.pushing.remove(line, at);
                 if push.stretch.owner() == self.state.me {
                     self.state.rings.drain(push.stretch.ring());
                 }
                 if is_last {
-                    return Ok((moved, true));
+                    return Ok(Advance::Finished);
                 }
             } else if self.state.rings.pushing.busy[line].all[at].is_in {
                 at += 1;
@@ -232,16 +247,16 @@ impl<T: Transport> Core<T> {
                 break;
             }
         }
-        Ok((moved, false))
+        Ok(Advance::of(moved))
     }
 
     /// The same for messages that come out of one.
-    fn empty(&mut self, line: usize) -> Result<(bool, bool), Error> {
+    fn empty(&mut self, line: usize) -> Result<Advance, Error> {
         let mut moved = false;
         while let Some(&pull) = self.state.rings.pulling.busy[line].all.front() {
-            let (done, over) = self.pull(line, pull)?;
-            moved |= done;
-            if !over {
+            let advance = self.pull(line, pull)?;
+            moved |= advance != Advance::Stalled;
+            if advance != Advance::Finished {
                 break;
             }
             let is_last = self.state.rings.pulling.remove(line, 0);
@@ -250,10 +265,10 @@ impl<T: Transport> Core<T> {
                 self.transport.free_ring(pull.stretch.ring());
             }
             if is_last {
-                return Ok((moved, true));
+                return Ok(Advance::Finished);
             }
         }
-        Ok((moved, false))
+        Ok(Advance::of(moved))
     }
 
     /// A send goes on through a ring of this process, announced by the last message to the receiver. That
@@ -267,9 +282,8 @@ impl<T: Transport> Core<T> {
         });
     }
 
-    /// Fills a ring; returns whether that moved anything, and whether it was the last of the message and the
-    /// receiver knows of it.
-    fn push(&mut self, line: usize, at: usize, push: Push) -> Result<(bool, bool), Error> {
+    /// Fills a ring, and is finished when the last of the message is in it and the receiver knows of it.
+    fn push(&mut self, line: usize, at: usize, push: Push) -> Result<Advance, Error> {
         let slot = self.state.requests.at_mut(push.send);
         let until = slot.room();
         let message = &slot.buffer.bytes()[..until];
@@ -283,26 +297,26 @@ impl<T: Transport> Core<T> {
             Ok(Pushed::All) if !is_told => {
                 slot.done = until;
                 self.state.rings.pushing.busy[line].all[at].is_in = true;
-                Ok((!push.is_in, false))
+                Ok(Advance::of(!push.is_in))
             }
             Ok(Pushed::All) => {
                 step(Step::RingFilledLast);
                 // If the message is longer than the receiver's buffer, the send still counts all of it.
                 slot.total = slot.buffer.len() as u64;
                 self.state.peers[slot.peer.index()].turns.gone();
-                self.state.has_gone(push.send);
+                self.state.on_sent(push.send);
                 self.state.requests.complete(push.send, Outcome::Fine);
-                Ok((true, true))
+                Ok(Advance::Finished)
             }
             Ok(Pushed::Upto(done)) => {
                 step(Step::RingFilled);
                 let before = core::mem::replace(&mut slot.done, done);
-                Ok((done > before, false))
+                Ok(Advance::of(done > before))
             }
             Err(ShmError::Gone { how, .. }) => {
                 let outcome = Outcome::Gone(slot.peer, how);
                 self.state.requests.complete(push.send, outcome);
-                Ok((true, true))
+                Ok(Advance::Finished)
             }
             Err(error) => Err(error.into()),
         }
@@ -314,8 +328,8 @@ impl<T: Transport> Core<T> {
         while let Some(of) = self.state.rings.pulling.busy.get(line) {
             let is_its = of.all.iter().any(|pull| pull.from == process);
             match is_its.then(|| self.empty(line)) {
-                Some(Ok((_, true) | (true, false))) => {}
-                None | Some(Ok((false, false))) => line += 1,
+                Some(Ok(Advance::Moved | Advance::Finished)) => {}
+                None | Some(Ok(Advance::Stalled)) => line += 1,
                 Some(Err(error)) => {
                     emptied = emptied.and(Err(error));
                     line += 1;
@@ -325,9 +339,8 @@ impl<T: Transport> Core<T> {
         emptied
     }
 
-    /// Empties a ring of the first message in a line; returns whether that moved anything, and whether it was the last
-    /// of the message.
-    fn pull(&mut self, line: usize, pull: Pull) -> Result<(bool, bool), Error> {
+    /// Empties a ring of the first message in a line, and is finished when all of that is out.
+    fn pull(&mut self, line: usize, pull: Pull) -> Result<Advance, Error> {
         let Pull {
             into,
             from,
@@ -358,18 +371,18 @@ impl<T: Transport> Core<T> {
             Pulled::Upto(now) => {
                 step(Step::RingEmptied);
                 self.state.rings.pulling.busy[line].all[0].done = now;
-                Ok((now > done, false))
+                Ok(Advance::of(now > done))
             }
             Pulled::All => {
                 step(Step::RingEmptiedLast);
-                self.state.has_come_by_ring(into);
+                self.state.pulled_into(into);
                 if last == until {
-                    return Ok((true, true));
+                    return Ok(Advance::Finished);
                 }
                 // The receive has no room for more, but messages after this one wait for the buffers.
                 let rest = &mut self.state.rings.pulling.busy[line].all[0];
                 (rest.into, rest.done) = (Target::Nowhere, last);
-                Ok((true, false))
+                Ok(Advance::Moved)
             }
         }
     }
@@ -377,11 +390,11 @@ impl<T: Transport> Core<T> {
 
 impl State {
     /// All that was to come through a ring into some place has come.
-    fn has_come_by_ring(&mut self, into: Target) {
+    fn pulled_into(&mut self, into: Target) {
         match into {
             Target::Request(receive) => {
                 self.profile.ring += 1;
-                self.has_come(receive);
+                self.on_pulled(receive);
                 self.received(receive);
             }
             Target::Message(message) => {

@@ -38,5 +38,6 @@ pub use completion::{Completion, Completions};
 pub use handle::{Request, RequestId};
 pub(crate) use pool::{NONE, New, Requests};
 pub use scoped::ScopedRequest;
+pub(crate) use sets::Handles;
 pub use sets::RequestSet;
 pub(crate) use slot::{ANYONE, Name, NoRing, Outcome, Slot, Stage};

@@ -14,17 +14,24 @@ use crate::protocol::{Core, of_user};
 use crate::shared_buffer::Owned;
 use crate::transport::Transport;
 
+/// Who has the handles of a set's requests, with which their buffers go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handles {
+    InSet,
+    WithUser,
+}
+
 impl<T: Transport> Core<T> {
-    /// The first complete request of a set that has not been reported. Its buffer comes along if the set
-    /// itself has its handle.
-    pub(crate) fn next_ready(&mut self, set: u32, owned: bool) -> Option<Completion> {
+    /// The first complete request of a set that has not been reported. Its buffer comes along if its handle is in the
+    /// set.
+    pub(crate) fn next_ready(&mut self, set: u32, handles: Handles) -> Option<Completion> {
         let requests = &mut self.state.requests;
         let slot = requests.first(set, ListOf::Ready)?;
         let id = requests.id(requests.name(slot));
         let context = requests.at(slot).context;
         let result = requests.at(slot).result();
         let mut buffer = Buffer::EMPTY;
-        if owned {
+        if handles == Handles::InSet {
             buffer = requests.release(slot);
         } else if requests.at(slot).handle {
             requests.move_to(slot, ListOf::Told);
@@ -48,41 +55,49 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    pub(crate) fn wait_any(&mut self, set: u32, owned: bool) -> Result<Option<Completion>, Error> {
+    pub(crate) fn wait_any(
+        &mut self,
+        set: u32,
+        handles: Handles,
+    ) -> Result<Option<Completion>, Error> {
         self.wait_ready(set)?;
-        Ok(self.next_ready(set, owned))
+        Ok(self.next_ready(set, handles))
     }
 
     pub(crate) fn wait_some(
         &mut self,
         set: u32,
-        owned: bool,
+        handles: Handles,
         into: &mut Vec<Completion>,
     ) -> Result<usize, Error> {
         self.wait_ready(set)?;
-        Ok(self.tell_ready(set, owned, into))
+        Ok(self.tell_ready(set, handles, into))
     }
 
     /// A request of a set that is ready, if there is one after some progress.
-    pub(crate) fn test_any(&mut self, set: u32, owned: bool) -> Result<Option<Completion>, Error> {
-        let completion = self.next_ready(set, owned);
+    pub(crate) fn test_any(
+        &mut self,
+        set: u32,
+        handles: Handles,
+    ) -> Result<Option<Completion>, Error> {
+        let completion = self.next_ready(set, handles);
         if completion.is_some() {
             return Ok(completion);
         }
         self.progress_for_asker()?;
-        Ok(self.next_ready(set, owned))
+        Ok(self.next_ready(set, handles))
     }
 
     pub(crate) fn test_some(
         &mut self,
         set: u32,
-        owned: bool,
+        handles: Handles,
         into: &mut Vec<Completion>,
     ) -> Result<usize, Error> {
         if self.state.requests.ready_len(set) == 0 {
             self.progress_for_asker()?;
         }
-        Ok(self.tell_ready(set, owned, into))
+        Ok(self.tell_ready(set, handles, into))
     }
 
     /// Whether no request of a set is pending, after some progress if one is.
@@ -94,9 +109,9 @@ impl<T: Transport> Core<T> {
     }
 
     /// Appends the requests of a set that are ready; returns how many.
-    fn tell_ready(&mut self, set: u32, owned: bool, into: &mut Vec<Completion>) -> usize {
+    fn tell_ready(&mut self, set: u32, handles: Handles, into: &mut Vec<Completion>) -> usize {
         let before = into.len();
-        while let Some(completion) = self.next_ready(set, owned) {
+        while let Some(completion) = self.next_ready(set, handles) {
             into.push(completion);
         }
         into.len() - before
@@ -259,7 +274,7 @@ impl<T: Transport> RequestSet<T> {
     /// The same for any number of requests, apart from a look at their communicators; once a process has
     /// ended, each wait looks, before it rests, at up to as many requests as this process has had at one time.
     pub fn wait_any(&mut self) -> Result<Option<Completion>, Error> {
-        let completion = self.inner.core().wait_any(self.set, true)?;
+        let completion = self.inner.core().wait_any(self.set, Handles::InSet)?;
         self.give_up(completion.as_slice());
         Ok(completion)
     }
@@ -269,7 +284,7 @@ impl<T: Transport> RequestSet<T> {
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
     pub fn test_any(&mut self) -> Result<Option<Completion>, Error> {
-        let completion = self.inner.core().test_any(self.set, true)?;
+        let completion = self.inner.core().test_any(self.set, Handles::InSet)?;
         self.give_up(completion.as_slice());
         Ok(completion)
     }
@@ -280,7 +295,10 @@ impl<T: Transport> RequestSet<T> {
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
     pub fn wait_some(&mut self, into: &mut Vec<Completion>) -> Result<usize, Error> {
-        let told = self.inner.core().wait_some(self.set, true, into)?;
+        let told = self
+            .inner
+            .core()
+            .wait_some(self.set, Handles::InSet, into)?;
         self.give_up(&into[into.len() - told..]);
         Ok(told)
     }
@@ -292,7 +310,10 @@ impl<T: Transport> RequestSet<T> {
     /// As [`wait_any`](Self::wait_any).
     pub fn test_some(&mut self, into: &mut Vec<Completion>) -> Result<usize, Error> {
         let before = into.len();
-        let told = self.inner.core().test_some(self.set, true, into)?;
+        let told = self
+            .inner
+            .core()
+            .test_some(self.set, Handles::InSet, into)?;
         self.give_up(&into[before..]);
         Ok(told)
     }
@@ -354,7 +375,7 @@ impl<T: Transport> RequestSet<T> {
         let mut core = self.inner.core();
         core.wait_pending(self.set)?;
         let mut all = Vec::new();
-        core.wait_some(self.set, true, &mut all)?;
+        core.wait_some(self.set, Handles::InSet, &mut all)?;
         drop(core);
         self.give_up(&all);
         Ok(Completions(all))

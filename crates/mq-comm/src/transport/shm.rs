@@ -8,7 +8,7 @@ use mq_shm::{
     Sent, ShmError, Short, Stretch,
 };
 
-use super::{Arrived, Event, Transport};
+use super::{Arrived, Caller, Event, Transport};
 
 impl<M: Memory> Arrived for Incoming<'_, M> {
     #[inline(always)]
@@ -108,10 +108,10 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
     }
 
     #[inline(always)]
-    fn poll(&mut self, waiting: bool) -> Result<Option<Event<Incoming<'_, M>>>, ShmError> {
-        let arrival = match waiting {
-            true => self.poll_waiting()?,
-            false => Endpoint::poll(self)?,
+    fn poll(&mut self, caller: Caller) -> Result<Option<Event<Incoming<'_, M>>>, ShmError> {
+        let arrival = match caller {
+            Caller::Waits => self.poll_waiting()?,
+            Caller::Asks => Endpoint::poll(self)?,
         };
         Ok(match arrival {
             None => None,

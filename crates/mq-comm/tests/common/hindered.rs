@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
-use mq_comm::transport::{Event, Transport};
+use mq_comm::transport::{Caller, Event, Transport};
 use mq_comm::{Options, World};
 use mq_shm::wait::Idle;
 use mq_shm::{
@@ -103,8 +103,8 @@ unsafe impl Transport for Hindered {
         }
         self.endpoint.try_send(to, header, message, done)
     }
-    fn poll(&mut self, waiting: bool) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError> {
-        Transport::poll(&mut self.endpoint, waiting)
+    fn poll(&mut self, caller: Caller) -> Result<Option<Event<Self::Arrived<'_>>>, ShmError> {
+        Transport::poll(&mut self.endpoint, caller)
     }
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
         self.endpoint.rest(idle)

@@ -58,9 +58,9 @@ fn part_of(message: &[u8], offer: Offer) -> Option<&[u8]> {
 }
 
 /// Ends the process rather than give back memory into which another process still writes.
-struct NoPanic;
+struct AbortOnUnwind;
 
-impl Drop for NoPanic {
+impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
         std::process::abort();
     }
@@ -125,7 +125,7 @@ impl<M: Memory> Endpoint<M> {
             self.copies_together() && from != self.me && self.patience.keeps_its_core();
         let peer = &mut self.peers[from.index()];
         let is_readable = remote.shared.is_some() || !peer.is_unreadable;
-        if !(is_possible && is_readable && peer.helps.is_asked()) {
+        if !(is_possible && is_readable && peer.helps.decide_to_ask()) {
             return None;
         }
         let sender = self.known(from);
@@ -179,7 +179,7 @@ impl<M: Memory> Endpoint<M> {
         let place = self.place;
         let claims = &place.claims.0;
         // From here until `await_help` has returned the sender may write into what it takes.
-        let stays = NoPanic;
+        let guard = AbortOnUnwind;
         let mut next = 0..claims.open(number, pages);
         let stopped = loop {
             let at = bytes_of(next.clone(), bytes);
@@ -198,7 +198,7 @@ impl<M: Memory> Endpoint<M> {
         claims.take_rest(number, pages);
         let back = claims.back(pages);
         let help = self.await_help(from, sender, number, back);
-        core::mem::forget(stays);
+        core::mem::forget(guard);
         self.shown.withdraw();
         self.peers[from.index()].helps.note(help.copied > 0);
         if let Some(stopped) = stopped {

@@ -158,7 +158,7 @@ impl<M: Memory> Endpoint<M> {
         let ring = self.memory.ring(self.me, number);
         let is_lent = state.lent && !ring.is_empty(state.promised);
         let buffers = bytes.div_ceil(BUFFER_BYTES) as u64;
-        if is_lent || ring.room(state.promised) < buffers {
+        if is_lent || ring.room_after(state.promised) < buffers {
             return None;
         }
         step(Step::RingTaken);
@@ -222,7 +222,7 @@ impl<M: Memory> Endpoint<M> {
         let mut free = 0;
         while done < message.len() && done - before < AT_ONCE {
             if free == 0 {
-                free = shared.free(number);
+                free = shared.free_after(number);
             }
             let left = message.len() - done;
             let through = done.saturating_sub(stretch.skipped);
@@ -245,7 +245,7 @@ impl<M: Memory> Endpoint<M> {
             step(Step::BufferFilled);
             free -= share.end().wrapping_sub(number);
             number = share.end();
-            shared.filled(number);
+            shared.publish_filled(number);
             step(Step::BufferShown);
             done += len;
         }
@@ -356,7 +356,7 @@ impl<M: Memory> Endpoint<M> {
         let mut full = 0;
         while done < into.len() && done - before < AT_ONCE {
             if full == 0 {
-                full = shared.full(number);
+                full = shared.full_after(number);
             }
             let Some(share) = Share::to_empty(number, full, into.len() - done) else {
                 break;
@@ -373,7 +373,7 @@ impl<M: Memory> Endpoint<M> {
             step(Step::BufferRead);
             full -= share.end().wrapping_sub(number);
             number = share.end();
-            shared.emptied(number);
+            shared.publish_emptied(number);
             done += len;
         }
         if done > before {
@@ -405,9 +405,9 @@ impl<M: Memory> Endpoint<M> {
         let number = stretch.number_behind(done.min(bytes));
         let end = stretch.number_behind(bytes);
         let left = end.wrapping_sub(number);
-        let full = shared.full(number).min(left);
+        let full = shared.full_after(number).min(left);
         if full > 0 {
-            shared.emptied(number.wrapping_add(full));
+            shared.publish_emptied(number.wrapping_add(full));
             sleeper::wake(self.memory.place(from), self.fences);
         }
         Ok(if full == left {

@@ -74,7 +74,7 @@ impl Rings {
         for (number, state) in self.rings.iter_mut().enumerate() {
             let ring = memory.ring(me, number as u32);
             if state.with == Some(process) && (buried || !ring.awaits(state.lent_until)) {
-                ring.begin(state.promised);
+                ring.restart_after(state.promised);
                 state.with = None;
             }
         }
@@ -91,7 +91,7 @@ impl State {
                 // has read them.
                 let buffers = u64::from(BUFFERS);
                 self.promised += self.begun.wrapping_sub(self.promised) % buffers;
-                ring.begin(self.promised);
+                ring.restart_after(self.promised);
             }
             self.begun = self.promised;
         }

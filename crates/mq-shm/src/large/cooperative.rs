@@ -168,7 +168,7 @@ impl Helps {
     const NOW_AND_THEN: u8 = 16;
 
     /// Whether to ask it for help with the next message.
-    pub(crate) fn is_asked(&mut self) -> bool {
+    pub(crate) fn decide_to_ask(&mut self) -> bool {
         if self.in_vain < Self::ENOUGH {
             return true;
         }
@@ -237,12 +237,12 @@ mod tests {
     fn who_does_not_come_is_asked_now_and_then() {
         let mut helps = Helps::default();
         for _ in 0..Helps::ENOUGH {
-            assert!(helps.is_asked());
+            assert!(helps.decide_to_ask());
             helps.note(false);
         }
-        let asked = (0..160).filter(|_| helps.is_asked()).count();
+        let asked = (0..160).filter(|_| helps.decide_to_ask()).count();
         assert_eq!(asked, 10);
         helps.note(true);
-        assert!(helps.is_asked() && helps.is_asked());
+        assert!(helps.decide_to_ask() && helps.decide_to_ask());
     }
 }

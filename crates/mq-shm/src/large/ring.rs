@@ -206,7 +206,7 @@ impl Ring {
     /// How many empty buffers come after `count` others, if that is the next to be filled. Those of
     /// an earlier message come first.
     #[inline]
-    pub(crate) fn free(&self, count: u64) -> u64 {
+    pub(crate) fn free_after(&self, count: u64) -> u64 {
         // RING-TURN (acquire): those before it may be the other's, and for this process to read.
         if self.filled.0.load(Ordering::Acquire) != count {
             return 0;
@@ -218,7 +218,7 @@ impl Ring {
 
     /// Shows the receiver all buffers before the one after `count` others.
     #[inline]
-    pub(crate) fn filled(&self, count: u64) {
+    pub(crate) fn publish_filled(&self, count: u64) {
         // RING-FILL (release): the buffers' bytes, to the receiver that counts them.
         self.filled.0.store(count, Ordering::Release);
     }
@@ -226,7 +226,7 @@ impl Ring {
     /// How many full buffers come after `count` others, if that is the next for the receiver to
     /// empty. Those of an earlier message come first.
     #[inline]
-    pub(crate) fn full(&self, count: u64) -> u64 {
+    pub(crate) fn full_after(&self, count: u64) -> u64 {
         // Relaxed: those before it are this process's, or the other's, which learns from a message
         // when it may fill them again.
         if self.emptied.0.load(Ordering::Relaxed) != count {
@@ -244,14 +244,14 @@ impl Ring {
 
     /// Gives all buffers before the one after `count` others back to the sender.
     #[inline]
-    pub(crate) fn emptied(&self, count: u64) {
+    pub(crate) fn publish_emptied(&self, count: u64) {
         // RING-EMPTY (release): the reads of the buffers come before the sender's next writes.
         self.emptied.0.store(count, Ordering::Release);
     }
 
     /// How many buffers can be promised after `count` others, so that they are empty: for the owner,
     /// which has promised those.
-    pub(crate) fn room(&self, count: u64) -> u64 {
+    pub(crate) fn room_after(&self, count: u64) -> u64 {
         // Relaxed: the process that fills them looks at their turn and at this count again, RING-TURN
         // and RING-EMPTY.
         let emptied = self.emptied.0.load(Ordering::Relaxed);
@@ -272,7 +272,7 @@ impl Ring {
 
     /// The next buffer is the one after `count` others, whatever was promised before. For the owner,
     /// while no process fills or empties the ring: it is empty, or the other has died.
-    pub(crate) fn begin(&self, count: u64) {
+    pub(crate) fn restart_after(&self, count: u64) {
         // Relaxed: the other reads them after the message that tells it of the ring.
         self.filled.0.store(count, Ordering::Relaxed);
         self.emptied.0.store(count, Ordering::Relaxed);

@@ -265,19 +265,19 @@ fn a_buffer_before_the_own_is_read_after_it_was_filled() {
         let shared = Arc::clone(&segment);
         let other = thread::spawn(move || {
             let ring = shared.ring(ALICE, 0);
-            let share = Share::to_fill(0, ring.free(0), 0, BUFFER_BYTES, false).unwrap();
+            let share = Share::to_fill(0, ring.free_after(0), 0, BUFFER_BYTES, false).unwrap();
             // SAFETY: any bytes are its content; the model shows that nothing else touches it.
             ring.with_mut(share, BUFFER_BYTES, |to, _, len| unsafe {
                 to.write_bytes(1, len);
             });
-            ring.filled(share.end());
+            ring.publish_filled(share.end());
         });
         let ring = segment.ring(ALICE, 0);
-        while ring.free(1) == 0 {
+        while ring.free_after(1) == 0 {
             thread::yield_now();
         }
-        ring.filled(2);
-        let share = Share::to_empty(0, ring.full(0), BUFFER_BYTES).unwrap();
+        ring.publish_filled(2);
+        let share = Share::to_empty(0, ring.full_after(0), BUFFER_BYTES).unwrap();
         // SAFETY: as above.
         ring.with(share, BUFFER_BYTES, |from, _, _| unsafe {
             assert_eq!(from.read(), 1);

@@ -235,7 +235,7 @@ impl State {
     }
 
     /// A message that was to be copied from where it lies has been copied.
-    pub(super) fn was_read(&mut self, chosen: Chosen, bytes: usize) {
+    pub(super) fn on_read(&mut self, chosen: Chosen, bytes: usize) {
         if chosen.turn.is_timed {
             self.note(chosen.way(), chosen.class, bytes);
         }
@@ -243,7 +243,7 @@ impl State {
 
     /// The bytes of a message cannot be copied from where they lie, in a process's own memory or in its
     /// shared buffers.
-    pub(super) fn was_refused(&mut self, from: Process, chosen: Chosen, is_shared: bool) {
+    pub(super) fn on_read_refused(&mut self, from: Process, chosen: Chosen, is_shared: bool) {
         self.peers[from.index()].only_by_ring[usize::from(is_shared)] = true;
         if chosen.turn.is_timed {
             self.ways.classes[chosen.class].lost();
@@ -264,7 +264,7 @@ impl State {
     }
 
     /// The bytes of a receive are to come through a ring.
-    pub(super) fn is_asked_for(
+    pub(super) fn on_ring_wanted(
         &mut self,
         receive: u32,
         from: Process,
@@ -284,7 +284,7 @@ impl State {
 
     /// The bytes of a receive have come through a ring.
     #[inline]
-    pub(super) fn has_come(&mut self, receive: u32) {
+    pub(super) fn on_pulled(&mut self, receive: u32) {
         if !self.ways.timed.all.is_empty() {
             self.note_ring(receive);
         }
@@ -299,7 +299,7 @@ impl State {
     }
 
     /// The bytes of a receive will never come.
-    pub(super) fn never_comes(&mut self, receive: Name) {
+    pub(super) fn on_lost(&mut self, receive: Name) {
         if let Some(OnItsWay { class, .. }) = self.ways.timed.take(receive) {
             self.ways.classes[class].lost();
         }
@@ -315,7 +315,7 @@ impl State {
 
     /// A large message of this process's has been read, its last bytes are in a ring, or, which is rare, its
     /// receiver does not want it.
-    pub(super) fn has_gone(&mut self, send: u32) {
+    pub(super) fn on_sent(&mut self, send: u32) {
         self.ways.sent += self.requests.at(send).buffer.len() as u64;
     }
 }

@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use mq_shm::wait::Idle;
 
+use super::front::Taken;
+use super::{Core, Hand, ROUNDS, State};
 use crate::error::Error;
-use crate::protocol::{Core, Hand, ROUNDS, State};
 use crate::request::Outcome;
-use crate::transport::Transport;
+use crate::transport::{Arrived, Caller, Transport};
 
 /// Messages that are taken in before the other work has its turn.
 const BATCH: usize = 16;
@@ -28,13 +29,13 @@ impl RollCall {
 
     /// One more round; returns whether it is time.
     #[inline(always)]
-    pub(crate) fn is_due(&mut self) -> bool {
-        self.is_due_after(1)
+    pub(crate) fn tick(&mut self) -> bool {
+        self.tick_by(1)
     }
 
     /// So many more rounds.
     #[inline(always)]
-    pub(crate) fn is_due_after(&mut self, rounds: u32) -> bool {
+    pub(crate) fn tick_by(&mut self, rounds: u32) -> bool {
         self.rounds += rounds;
         self.rounds >= Self::ROUNDS && self.ask_the_clock()
     }
@@ -74,7 +75,7 @@ impl Refusals {
     const APART: Duration = Duration::from_millis(100);
 
     /// One more; returns whether the wait goes on.
-    fn are_bearable(&mut self) -> bool {
+    fn tolerate(&mut self) -> bool {
         let now = Instant::now();
         let first = match self.row {
             Some((first, last)) if now - last <= Self::APART => first,
@@ -98,7 +99,7 @@ impl<T: Transport> Core<T> {
     /// Goes round once: takes messages in, sends what waits, moves what is in rings. Returns whether anything
     /// has happened.
     pub(crate) fn progress(&mut self) -> Result<bool, Error> {
-        self.go_round(None, false)
+        self.go_round(None, Caller::Asks)
     }
 
     /// The same for a program that does not wait, but asks again and again (`test`, `iprobe`): if it asks in
@@ -115,21 +116,22 @@ impl<T: Transport> Core<T> {
         Ok(moved)
     }
 
-    /// Goes round once, with a receive in hand, or for a caller that waits and will go round again.
+    /// Goes round once, perhaps with a receive in hand.
     #[inline(always)]
-    fn go_round(&mut self, hand: Option<&Hand>, waiting: bool) -> Result<bool, Error> {
-        let heard = self.roll_call.is_due() && self.call_the_roll(hand)?;
+    fn go_round(&mut self, hand: Option<&Hand>, caller: Caller) -> Result<bool, Error> {
+        let waits = caller == Caller::Waits;
+        let heard = self.roll_call.tick() && self.call_the_roll(hand)?;
         let mut left = BATCH;
         while left > 0 {
             let taken = self.take_short(hand, left)?;
             left -= taken;
             // The last message waited for may have come. If not, it is looked for the next time.
-            let satisfied = waiting && taken > 0 && self.state.waits_for_none(hand);
-            if left == 0 || satisfied || !self.poll_once(hand, waiting)? {
+            let satisfied = waits && taken > 0 && self.state.waits_for_none(hand);
+            if left == 0 || satisfied || !self.poll_once(hand, caller)? {
                 break;
             }
             left -= 1;
-            if waiting && self.state.waits_for_none(hand) {
+            if waits && self.state.waits_for_none(hand) {
                 break;
             }
         }
@@ -142,6 +144,52 @@ impl<T: Transport> Core<T> {
             self.idle.reset();
         }
         Ok(moved)
+    }
+
+    /// Takes in short messages as long as they come from processes that are waited for; returns how many, of
+    /// `most`. `hand` is a receive that comes after all posted ones.
+    ///
+    /// # Errors
+    /// As of [`poll_once`](Self::poll_once).
+    #[inline]
+    pub(crate) fn take_short(&mut self, hand: Option<&Hand>, most: usize) -> Result<usize, Error> {
+        let mut taken = 0;
+        // A window comes from one sender.
+        let mut sender = None;
+        while taken < most {
+            let Some(mut message) = (match sender {
+                None => self.transport.poll_wanted_by_turns(),
+                Some(sender) => self.transport.poll_again(sender),
+            }) else {
+                // Others may be waited for too.
+                if sender.take().is_some() && self.state.matching.front.runs() > 1 {
+                    continue;
+                }
+                break;
+            };
+            taken += 1;
+            let from = message.source();
+            if let Some(Taken { unwanted, .. }) = self.state.accept_in_front(&mut message) {
+                drop(message);
+                sender = Some(from);
+                let Some(process) = unwanted else {
+                    continue;
+                };
+                self.unwant(process);
+                sender = None;
+            } else {
+                let follow = self.state.accept(&mut message, hand);
+                drop(message);
+                self.follow(from, follow?)?;
+                // What comes next from there may no longer be wanted.
+                sender = None;
+            }
+            if self.state.waits_for_none(hand) {
+                // What comes next is mostly asked for soon, and is then taken from where it lies.
+                break;
+            }
+        }
+        Ok(taken)
     }
 
     /// Sends what waits, and moves what is in rings. Returns whether anything happened.
@@ -167,7 +215,7 @@ impl<T: Transport> Core<T> {
     fn call_the_roll(&mut self, hand: Option<&Hand>) -> Result<bool, Error> {
         let dead = self.transport.check_peers()?;
         let known = self.state.ended + dead;
-        while self.state.ended < known && self.poll_once(hand, false)? {}
+        while self.state.ended < known && self.poll_once(hand, Caller::Asks)? {}
         Ok(dead > 0)
     }
 
@@ -198,7 +246,7 @@ impl<T: Transport> Core<T> {
 
     /// Goes round once, and rests if nothing happened.
     pub(crate) fn progress_or_rest(&mut self, hand: Option<&Hand>) -> Result<(), Error> {
-        match self.go_round(hand, true) {
+        match self.go_round(hand, Caller::Waits) {
             Ok(true) => Ok(()),
             Ok(false) => self.rest(),
             Err(error) => self.bear(error),
@@ -214,7 +262,7 @@ impl<T: Transport> Core<T> {
             return Err(error);
         }
         self.transport.rest_briefly(&mut self.idle)?;
-        match self.refusals.are_bearable() {
+        match self.refusals.tolerate() {
             true => Ok(()),
             false => Err(error),
         }
@@ -227,7 +275,7 @@ impl<T: Transport> Core<T> {
         hand: Option<&Hand>,
         waited_for: impl FnOnce(&State) -> Vec<u32>,
     ) -> Result<(), Error> {
-        match self.go_round(hand, true) {
+        match self.go_round(hand, Caller::Waits) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
             Err(error) => return self.bear(error),
