@@ -101,7 +101,7 @@ impl<M: Memory> Endpoint<M> {
             match self.read_part(from, sender, part, &mut rest[..len], header)? {
                 Copied::All => done += len,
                 Copied::Refused(part) => {
-                    self.peers[from.index()].is_unreadable |= remote.shared.is_none();
+                    self.peers[from.index()].memory.is_unreadable |= remote.shared.is_none();
                     return Ok(Copied::Refused(done + part));
                 }
             }
@@ -124,12 +124,12 @@ impl<M: Memory> Endpoint<M> {
         let is_possible =
             self.copies_together() && from != self.me && self.patience.keeps_its_core();
         let peer = &mut self.peers[from.index()];
-        let is_readable = remote.shared.is_some() || !peer.is_unreadable;
-        if !(is_possible && is_readable && peer.helps.decide_to_ask()) {
+        let is_readable = remote.shared.is_some() || !peer.memory.is_unreadable;
+        if !(is_possible && is_readable && peer.memory.helps.decide_to_ask()) {
             return None;
         }
         let sender = self.known(from);
-        let seen = &mut self.peers[from.index()].seen;
+        let seen = &mut self.peers[from.index()].memory.seen;
         let is_known = seen.is_some_and(|(whom, _)| whom == sender);
         (is_known || sender.look::<0>(seen).is_ok()).then_some(sender)
     }
@@ -200,7 +200,7 @@ impl<M: Memory> Endpoint<M> {
         let help = self.await_help(from, sender, number, back);
         core::mem::forget(guard);
         self.shown.withdraw();
-        self.peers[from.index()].helps.note(help.copied > 0);
+        self.peers[from.index()].memory.helps.note(help.copied > 0);
         if let Some(stopped) = stopped {
             return stopped;
         }
@@ -230,7 +230,11 @@ impl<M: Memory> Endpoint<M> {
             return self.read_shared(from, shared, piece.bytes, into);
         }
         step(Step::Copying);
-        let read = sender.read(piece.address, into, &mut self.peers[from.index()].seen);
+        let read = sender.read(
+            piece.address,
+            into,
+            &mut self.peers[from.index()].memory.seen,
+        );
         step(Step::Copied);
         Ok(read)
     }
@@ -286,7 +290,7 @@ impl<M: Memory> Endpoint<M> {
         unclear: &mut u32,
     ) -> bool {
         let peer = &mut self.peers[from.index()];
-        let seen = sender.look(&mut peer.seen);
+        let seen = sender.look(&mut peer.memory.seen);
         *unclear = match seen {
             Err(Unseen::Unclear) => *unclear + 1,
             _ => 0,
@@ -299,11 +303,11 @@ impl<M: Memory> Endpoint<M> {
             }
             Err(Unseen::Another) => true,
             Err(Unseen::Unclear) => {
-                *unclear > UNCLEAR || self.watch.gone(from, &peer.place).is_some()
+                *unclear > UNCLEAR || self.deaths.watch.gone(from, &peer.place).is_some()
             }
             Err(Unseen::Refused) => {
-                let is_known = peer.seen.is_some_and(|(whom, _)| whom == sender);
-                self.watch.gone(from, &peer.place).is_some()
+                let is_known = peer.memory.seen.is_some_and(|(whom, _)| whom == sender);
+                self.deaths.watch.gone(from, &peer.place).is_some()
                     || is_known && liveness::is_over(sender.pid)
             }
         }
@@ -325,7 +329,7 @@ impl<M: Memory> Endpoint<M> {
         let Ok(number) = u32::try_from(u64::from_le_bytes(asked)) else {
             return Ok(0);
         };
-        if !self.copies_together() || self.peers[to.index()].can_not_be_helped {
+        if !self.copies_together() || self.peers[to.index()].memory.can_not_be_helped {
             return Ok(0);
         }
         if self.shown.token() == 0 {
@@ -336,10 +340,10 @@ impl<M: Memory> Endpoint<M> {
         // offered this very message to this process, which the same memory says.
         let receiver = self.known(to);
         let peer = &mut self.peers[to.index()];
-        let words = match receiver.look::<SHOWN>(&mut peer.seen) {
+        let words = match receiver.look::<SHOWN>(&mut peer.memory.seen) {
             Ok(words) => words,
             Err(unseen) => {
-                peer.can_not_be_helped = unseen == Unseen::Refused;
+                peer.memory.can_not_be_helped = unseen == Unseen::Refused;
                 return Ok(0);
             }
         };
@@ -359,7 +363,7 @@ impl<M: Memory> Endpoint<M> {
         self.shown.begin_to_help(to.0, number);
         let mut helped = 0;
         let mut is_refused = false;
-        let mut seen = self.peers[to.index()].seen;
+        let mut seen = self.peers[to.index()].memory.seen;
         while !is_refused && let Some(taken) = claims.take_back(number, pages) {
             step(Step::HelpTaken);
             let bytes = bytes_of(taken.clone(), part.len());
@@ -376,8 +380,8 @@ impl<M: Memory> Endpoint<M> {
         }
         self.shown.end_help();
         let peer = &mut self.peers[to.index()];
-        peer.seen = seen;
-        peer.can_not_be_helped = is_refused;
+        peer.memory.seen = seen;
+        peer.memory.can_not_be_helped = is_refused;
         Ok(helped)
     }
 }

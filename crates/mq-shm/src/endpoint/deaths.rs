@@ -3,12 +3,14 @@
 use core::time::Duration;
 use std::time::Instant;
 
+use crate::endpoint::incoming::Held;
 use crate::endpoint::peer::NO_MESSAGE;
-use crate::endpoint::{Ending, Endpoint};
+use crate::endpoint::{Arrival, Endpoint, Incoming};
 use crate::error::ShmError;
 use crate::estate;
+use crate::fastbox::SLOTS;
 use crate::ids::Process;
-use crate::liveness::Gone;
+use crate::liveness::{Gone, Watch};
 use crate::segment::{Memory, Part};
 use crate::steps::{Step, step};
 
@@ -16,10 +18,61 @@ use crate::steps::{Step, step};
 /// woken for each of many messages, or sleeps for short times only, would make them again and again.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// What a process knows of the ends of others.
+#[derive(Debug)]
+pub(super) struct Deaths {
+    pub(super) watch: Watch,
+    /// When it last looked for processes that have ended.
+    pub(super) looked: Option<Instant>,
+    /// Peers that have ended, until what they sent has been received.
+    pub(super) ending: Vec<Ending>,
+    /// Peers whose end has been reported, and whose memory this process may still look into.
+    buried: Vec<Process>,
+}
+
+impl Deaths {
+    pub(super) fn new(processes: u32) -> Self {
+        Self {
+            watch: Watch::new(processes),
+            looked: None,
+            ending: Vec::new(),
+            buried: Vec::new(),
+        }
+    }
+}
+
+/// A process that is known to have ended, and has not been reported yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ending {
+    process: Process,
+    how: Gone,
+    /// How often the queue had been taken when that was found.
+    takes: u32,
+    /// Messages that there may still be in its box: no more than a box holds, even if it goes on sending.
+    in_box: u32,
+    /// The number of the last of these that a poll has shown.
+    shown: u64,
+    /// Everything shared with it is given up: only the report is left.
+    buried: bool,
+}
+
+impl Ending {
+    pub(super) const fn found(process: Process, how: Gone, takes: u32) -> Self {
+        Self {
+            process,
+            how,
+            takes,
+            in_box: SLOTS,
+            shown: NO_MESSAGE,
+            buried: false,
+        }
+    }
+}
+
 impl<M: Memory> Endpoint<M> {
     /// How long a resting process must wait before it looks for deaths again.
     pub(super) fn until_look(&self) -> Duration {
-        let since = self.looked.map(|looked| looked.elapsed());
+        let since = self.deaths.looked.map(|looked| looked.elapsed());
         since.map_or(Duration::ZERO, |since| LOOK_EVERY.saturating_sub(since))
     }
 
@@ -27,7 +80,7 @@ impl<M: Memory> Endpoint<M> {
     /// something that the process had sent is still to be taken out. Sends to it fail already.
     #[must_use]
     pub fn has_ends_to_report(&self) -> bool {
-        !self.ending.is_empty()
+        !self.deaths.ending.is_empty()
     }
 
     /// Looks for processes that have ended, among those that this one has dealings with; returns how many
@@ -43,7 +96,7 @@ impl<M: Memory> Endpoint<M> {
     /// none, some more for each of sixteen of the rest, which take turns. Some memory, in a world of more than two.
     pub fn check_peers(&mut self) -> usize {
         self.strike_out();
-        self.watch.ask_all();
+        self.deaths.watch.ask_all();
         // Processes that hold up the memory of one that has ended: perhaps no other process has dealings with
         // them.
         let peers = (0..).map(Process).zip(&self.peers);
@@ -53,7 +106,7 @@ impl<M: Memory> Endpoint<M> {
         // Also if a process had no descriptor with which to give it back.
         let mut settles = is_due;
         let all = self.peers.len();
-        let first = self.watch.first_in_turn();
+        let first = self.deaths.watch.first_in_turn();
         for number in (first..all).chain(0..first) {
             let process = Process(number as u32);
             let peer = &self.peers[number];
@@ -67,14 +120,16 @@ impl<M: Memory> Endpoint<M> {
             if !concerns && !awaited.contains(&process) {
                 continue;
             }
-            let Some(how) = self.watch.gone_in_turn(process, &peer.place) else {
+            let Some(how) = self.deaths.watch.gone_in_turn(process, &peer.place) else {
                 continue;
             };
             settles = true;
             if concerns {
                 self.peers[number].gone = Some(how);
                 self.close_outlet(process);
-                self.ending.push(Ending::found(process, how, self.takes));
+                self.deaths
+                    .ending
+                    .push(Ending::found(process, how, self.inbox.takes));
                 found += 1;
             }
         }
@@ -82,16 +137,82 @@ impl<M: Memory> Endpoint<M> {
             // They may have been the last to hold something of others.
             estate::settle(&self.memory, Some(self.me));
         }
-        self.looked = Some(Instant::now());
+        self.deaths.looked = Some(Instant::now());
         found
+    }
+
+    /// While a process is known to have ended: what it has sent, then its end. Its box and the queue come
+    /// before everything else, so that others that send without end do not hide them.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn poll_ending(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
+        let Some(&Ending {
+            process,
+            takes,
+            in_box,
+            shown,
+            buried,
+            ..
+        }) = self.deaths.ending.last()
+        else {
+            return Ok(None);
+        };
+        if buried {
+            return self.ended();
+        }
+        let next = if in_box > 0 || shown == self.peers[process.index()].due {
+            self.in_box(process).map(Held::in_box)
+        } else {
+            None
+        };
+        let found = match next {
+            Some(held) => {
+                // One that was forgotten is found again, and is still the same.
+                let due = self.peers[process.index()].due;
+                if let Some(ending) = self.deaths.ending.last_mut()
+                    && ending.shown != due
+                {
+                    ending.in_box -= 1;
+                    ending.shown = due;
+                }
+                Some((process, held))
+            }
+            // All that was in the queue when its end was found has been received.
+            None if self.inbox.shadow.is_empty() && self.inbox.takes != takes => None,
+            None => self.in_queue()?,
+        };
+        match found {
+            Some((from, held)) => Ok(Some(Arrival::Message(Incoming {
+                endpoint: self,
+                from,
+                held,
+            }))),
+            None => self.ended(),
+        }
+    }
+
+    /// Reports a process that has ended and from which nothing is left. If what it had turns out to be
+    /// damaged, that is reported now, and the end at the next look.
+    #[cold]
+    fn ended(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
+        let Some(ending) = self.deaths.ending.last_mut() else {
+            return Ok(None);
+        };
+        let Ending { process, how, .. } = *ending;
+        if !core::mem::replace(&mut ending.buried, true) {
+            self.bury(process)?;
+        }
+        self.deaths.ending.pop();
+        self.deaths.buried.push(process);
+        Ok(Some(Arrival::Gone(process, how)))
     }
 
     /// Gives up everything shared with processes that have ended.
     pub(super) fn strike_out(&mut self) {
-        if self.buried.is_empty() {
+        if self.deaths.buried.is_empty() {
             return;
         }
-        for process in self.buried.drain(..) {
+        for process in self.deaths.buried.drain(..) {
             self.peers[process.index()].struck_out = true;
             self.buffers.forget(process);
             self.rings.abandon(&self.memory, self.me, process, true);

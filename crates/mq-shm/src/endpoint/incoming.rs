@@ -89,12 +89,12 @@ impl<M: Memory> Endpoint<M> {
             sleeper::wake(&peer.place, self.fences);
             return;
         }
-        let Some(cell) = self.shadow.pop() else {
+        let Some(cell) = self.inbox.shadow.pop() else {
             return;
         };
         let peer = &mut self.peers[from.index()];
         peer.met = true;
-        if self.head.flags & OPENS_BOX != 0 && peer.inlet.is_none() {
+        if self.inbox.head.flags & OPENS_BOX != 0 && peer.inlet.is_none() {
             // SAFETY: the segment lives as long as the endpoint, and does not move.
             let fastbox = unsafe { Found::at(self.memory.fastbox(from, self.me)) };
             peer.inlet = Some(Inlet::new(fastbox));
@@ -124,7 +124,7 @@ impl<M: Memory> Incoming<'_, M> {
     pub fn header(&self) -> [u64; 2] {
         match self.held {
             Held::Slot(_) | Held::Named(_) => self.inlet().map(Inlet::header).unwrap_or_default(),
-            Held::Cell => self.endpoint.head.header,
+            Held::Cell => self.endpoint.inbox.head.header,
         }
     }
 
@@ -134,7 +134,7 @@ impl<M: Memory> Incoming<'_, M> {
     pub fn total(&self) -> u64 {
         match self.held {
             Held::Slot(len) | Held::Named(len) => u64::from(len),
-            Held::Cell => self.endpoint.head.total,
+            Held::Cell => self.endpoint.inbox.head.total,
         }
     }
 
@@ -144,7 +144,7 @@ impl<M: Memory> Incoming<'_, M> {
     pub fn offset(&self) -> u64 {
         match self.held {
             Held::Slot(_) | Held::Named(_) => 0,
-            Held::Cell => self.endpoint.head.offset,
+            Held::Cell => self.endpoint.inbox.head.offset,
         }
     }
 
@@ -155,7 +155,7 @@ impl<M: Memory> Incoming<'_, M> {
     pub fn len(&self) -> usize {
         match self.held {
             Held::Slot(len) | Held::Named(len) => len as usize,
-            Held::Cell => self.endpoint.head.len as usize,
+            Held::Cell => self.endpoint.inbox.head.len as usize,
         }
     }
 
@@ -186,7 +186,7 @@ impl<M: Memory> Incoming<'_, M> {
             }
             Held::Cell => {
                 step(Step::CellHeld);
-                if let Some(&cell) = self.endpoint.shadow.last() {
+                if let Some(&cell) = self.endpoint.inbox.shadow.last() {
                     self.copy_from(cell, into);
                 }
             }

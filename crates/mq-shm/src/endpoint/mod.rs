@@ -26,31 +26,30 @@ mod buffers;
 mod cooperative;
 mod deaths;
 mod incoming;
-mod large;
 mod peer;
 mod receive;
 mod rest;
 mod rings;
 mod send;
 mod short;
+mod single_copy;
+mod transfer;
 
+use deaths::Deaths;
 pub use incoming::Incoming;
 pub use receive::Arrival;
+use receive::{Inbox, Rotation};
 pub use send::Sent;
 pub use short::{Peeked, Short};
 
-use std::time::Instant;
-
-use crate::cell::CellHead;
 use crate::channel::{Counters, Policy, Tuning};
 use crate::error::ShmError;
 use crate::estate;
-use crate::fastbox::SLOTS;
 use crate::found::Found;
-use crate::ids::{CellId, Process};
+use crate::ids::Process;
 use crate::large::cooperative::Shown;
 use crate::layout::Geometry;
-use crate::liveness::{self, Gone, State, Watch};
+use crate::liveness::{self, Gone, State};
 use crate::origin::Origin;
 use crate::place::Place;
 use crate::pool::Pool;
@@ -59,7 +58,7 @@ use crate::sleeper::{self, Fences};
 use crate::steps::{Step, step};
 use crate::sync::Ordering;
 use crate::wait::Patience;
-use peer::{NO_MESSAGE, Peer};
+use peer::Peer;
 
 /// Options of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,41 +135,20 @@ pub struct Endpoint<M: Memory = Mapped> {
     peers: Vec<Peer>,
     pool: Pool,
     counters: Counters,
-    /// Cells taken off the queue, the oldest last: the shadow of the queue's head.
-    shadow: Vec<CellId>,
-    /// The header of the next of them, once it has been read.
-    head: CellHead,
+    inbox: Inbox,
     /// Peers with a fastbox to this process.
     open: Vec<Process>,
     /// Those from which a message is wanted.
     wanted: Vec<Process>,
     /// How many times a message from anyone is wanted.
     wanted_from_any: u32,
-    /// Which wanted box is looked into first, in rotation: the one after the box from which a message was
-    /// last taken that way.
-    first_wanted: usize,
+    rotation: Rotation,
     /// The process whose message was last peeked at, if it was a long one, and its number.
     peeked: (Process, u64),
     /// Peers to whom slots name cells that are not known to be taken: of many peers, only these few return
     /// cells through their counts.
     naming: Vec<Process>,
-    /// Where among `open` to look next without being asked.
-    turn: usize,
-    /// Calls of [`poll_waiting`](Self::poll_waiting).
-    waiting_looks: u32,
-    /// Whether what is not in wanted boxes has had its turn, and the wanted boxes are next.
-    others_had_turn: bool,
-    /// Whether the queue, not another box, is looked into first at their next turn.
-    queue_is_next: bool,
-    watch: Watch,
-    /// When it last looked for processes that have ended.
-    looked: Option<Instant>,
-    /// Peers that have ended, until what they sent has been received.
-    ending: Vec<Ending>,
-    /// How often the queue was taken.
-    takes: u32,
-    /// Peers whose end has been reported, and whose memory this process may still look into.
-    buried: Vec<Process>,
+    deaths: Deaths,
     rings: rings::Rings,
     buffers: buffers::Buffers,
     /// Whether dropping it counts as a death.
@@ -185,34 +163,6 @@ pub struct Endpoint<M: Memory = Mapped> {
     memory: M,
 }
 
-/// A process that is known to have ended, and has not been reported yet.
-#[derive(Debug, Clone, Copy)]
-struct Ending {
-    process: Process,
-    how: Gone,
-    /// How often the queue had been taken when that was found.
-    takes: u32,
-    /// Messages that there may still be in its box: no more than a box holds, even if it goes on sending.
-    in_box: u32,
-    /// The number of the last of these that a poll has shown.
-    shown: u64,
-    /// Everything shared with it is given up: only the report is left.
-    buried: bool,
-}
-
-impl Ending {
-    const fn found(process: Process, how: Gone, takes: u32) -> Self {
-        Self {
-            process,
-            how,
-            takes,
-            in_box: SLOTS,
-            shown: NO_MESSAGE,
-            buried: false,
-        }
-    }
-}
-
 impl<M: Memory> Endpoint<M> {
     /// Joins a segment as one of its processes.
     ///
@@ -223,7 +173,7 @@ impl<M: Memory> Endpoint<M> {
         let geometry = *memory.geometry();
         geometry.check(me)?;
         let processes = geometry.processes();
-        let shown = Box::new(Shown::new(large::token(me, memory.pid())));
+        let shown = Box::new(Shown::new(single_copy::token(me, memory.pid())));
         let place = memory.place(me);
         liveness::join(place, me, memory.pid())?;
         step(Step::Joining);
@@ -259,23 +209,14 @@ impl<M: Memory> Endpoint<M> {
             place: place_of(&memory, me),
             pool: Pool::new(me, processes),
             counters: Counters::default(),
-            shadow: Vec::new(),
-            head: CellHead::default(),
+            inbox: Inbox::default(),
             open: Vec::new(),
             wanted: Vec::new(),
             wanted_from_any: 0,
-            first_wanted: 0,
+            rotation: Rotation::default(),
             peeked: (me, 0),
             naming: Vec::new(),
-            turn: 0,
-            waiting_looks: 0,
-            others_had_turn: false,
-            queue_is_next: true,
-            watch: Watch::new(processes),
-            looked: None,
-            ending: Vec::new(),
-            takes: 0,
-            buried: Vec::new(),
+            deaths: Deaths::new(processes),
             has_failed: false,
             is_of_panic: std::thread::panicking(),
             rings: rings::Rings::default(),

@@ -44,19 +44,25 @@ pub(super) struct Peer {
     pub(super) noted: bool,
     /// It has ended, and what it had may be given back.
     pub(super) struck_out: bool,
-    /// Its memory cannot be read: the kernel has refused once.
-    pub(super) is_unreadable: bool,
-    /// Its memory as last identified by its word, and when.
-    pub(super) seen: Option<(Known, Instant)>,
-    /// It cannot be helped: the kernel has refused once to read its words, or to write into its memory.
-    pub(super) can_not_be_helped: bool,
-    /// Whether it copies a part of its messages when asked.
-    pub(super) helps: Helps,
+    pub(super) memory: RemoteMemory,
     /// Which way of writing into rings and cells for it is the fastest.
     pub(super) writing: WritePace,
     /// The same, for reading what it has written.
     pub(super) reading: ReadPace,
     pub(super) gone: Option<Gone>,
+}
+
+/// What is known of the memory of another process, which this one reads and writes through the kernel.
+#[derive(Debug, Default)]
+pub(super) struct RemoteMemory {
+    /// It as last identified by its word, and when.
+    pub(super) seen: Option<(Known, Instant)>,
+    /// It cannot be read: the kernel has refused once.
+    pub(super) is_unreadable: bool,
+    /// Its process cannot be helped: the kernel has refused once to read its words, or to write into it.
+    pub(super) can_not_be_helped: bool,
+    /// Whether its process copies a part of its messages when asked.
+    pub(super) helps: Helps,
 }
 
 /// A number that no message has, nor a slot of a box before its first one, of which 48 bits are compared: none is due
@@ -82,10 +88,7 @@ impl Peer {
             met: false,
             noted: false,
             struck_out: false,
-            is_unreadable: false,
-            seen: None,
-            can_not_be_helped: false,
-            helps: Helps::default(),
+            memory: RemoteMemory::default(),
             writing: WritePace::default(),
             reading: ReadPace::default(),
             gone: None,

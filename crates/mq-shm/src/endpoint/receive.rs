@@ -8,9 +8,9 @@
 use core::ptr;
 
 use crate::cell::{CELL_PAYLOAD, CellHead};
+use crate::endpoint::Endpoint;
 use crate::endpoint::incoming::{Held, Incoming};
 use crate::endpoint::peer::NO_MESSAGE;
-use crate::endpoint::{Ending, Endpoint};
 use crate::error::ShmError;
 use crate::ids::{CellId, Link, Process};
 use crate::liveness::Gone;
@@ -39,6 +39,44 @@ const STREAK: u64 = 64;
 #[inline(always)]
 pub(super) const fn is_turn_of_others(due: u64) -> bool {
     due % STREAK == STREAK - 1
+}
+
+/// What this process has taken off its queue.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    /// The cells, the oldest last: the shadow of the queue's head.
+    pub(super) shadow: Vec<CellId>,
+    /// The header of the next of them, once it has been read.
+    pub(super) head: CellHead,
+    /// How often the queue was taken.
+    pub(super) takes: u32,
+}
+
+/// Where the next look begins, so that everybody has a turn.
+#[derive(Debug)]
+pub(super) struct Rotation {
+    /// The wanted box after the one from which a message was last taken that way.
+    first_wanted: usize,
+    /// Where among the open boxes to look next without being asked.
+    turn: usize,
+    /// Calls of [`poll_waiting`](Endpoint::poll_waiting).
+    waiting_looks: u32,
+    /// Whether what is not in wanted boxes has had its turn, and the wanted boxes are next.
+    others_had_turn: bool,
+    /// Whether the queue, not another box, is looked into first at their next turn.
+    queue_is_next: bool,
+}
+
+impl Default for Rotation {
+    fn default() -> Self {
+        Self {
+            first_wanted: 0,
+            turn: 0,
+            waiting_looks: 0,
+            others_had_turn: false,
+            queue_is_next: true,
+        }
+    }
 }
 
 impl<M: Memory> Endpoint<M> {
@@ -70,22 +108,22 @@ impl<M: Memory> Endpoint<M> {
     /// As for `poll`.
     #[inline]
     pub fn poll_waiting(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
-        self.waiting_looks = self.waiting_looks.wrapping_add(1);
-        self.poll_where(self.waiting_looks.is_multiple_of(OTHERS_EVERY))
+        self.rotation.waiting_looks = self.rotation.waiting_looks.wrapping_add(1);
+        self.poll_where(self.rotation.waiting_looks.is_multiple_of(OTHERS_EVERY))
     }
 
     #[inline(always)]
     fn poll_where(&mut self, others: bool) -> Result<Option<Arrival<'_, M>>, ShmError> {
-        if !self.ending.is_empty() {
+        if !self.deaths.ending.is_empty() {
             return self.poll_ending();
         }
         if let Some((from, len, next)) = self.in_wanted_boxes_by_turns() {
             // Once in a row, so that they do not hide the box either.
             if is_turn_of_others(self.peers[from.index()].due)
-                && !core::mem::take(&mut self.others_had_turn)
+                && !core::mem::take(&mut self.rotation.others_had_turn)
                 && let Some((from, held)) = self.in_others(Some(from))?
             {
-                self.others_had_turn = true;
+                self.rotation.others_had_turn = true;
                 return Ok(Some(Arrival::Message(Incoming {
                     endpoint: self,
                     from,
@@ -100,7 +138,7 @@ impl<M: Memory> Endpoint<M> {
                 held,
             })));
         }
-        let quiet = self.shadow.is_empty() && self.place.queue.0.is_empty();
+        let quiet = self.inbox.shadow.is_empty() && self.place.queue.0.is_empty();
         if quiet && self.open.len() == self.wanted.len() {
             return Ok(None);
         }
@@ -132,7 +170,7 @@ impl<M: Memory> Endpoint<M> {
     #[inline(always)]
     pub(super) fn in_wanted_boxes_by_turns(&self) -> Option<(Process, u32, usize)> {
         let boxes = self.wanted_boxes();
-        let mut at = self.first_wanted;
+        let mut at = self.rotation.first_wanted;
         for _ in 0..boxes.len() {
             if at >= boxes.len() {
                 at = 0;
@@ -149,7 +187,7 @@ impl<M: Memory> Endpoint<M> {
     /// The wanted box at this position is the first the next time.
     #[inline(always)]
     pub(super) const fn turns_to(&mut self, next: usize) {
-        self.first_wanted = next;
+        self.rotation.first_wanted = next;
     }
 
     /// The length of the message due from a process, if it is in that process's fastbox.
@@ -163,8 +201,8 @@ impl<M: Memory> Endpoint<M> {
     #[cold]
     #[inline(never)]
     fn in_others(&mut self, but: Option<Process>) -> Result<Option<(Process, Held)>, ShmError> {
-        self.queue_is_next = !self.queue_is_next;
-        if self.queue_is_next {
+        self.rotation.queue_is_next = !self.rotation.queue_is_next;
+        if self.rotation.queue_is_next {
             let found = self.in_one_other_box(but);
             return if found.is_some() {
                 Ok(found)
@@ -192,82 +230,32 @@ impl<M: Memory> Endpoint<M> {
         }))
     }
 
-    /// While a process is known to have ended: what it has sent, then its end. Its box and the queue come
-    /// before everything else, so that others that send without end do not hide them.
-    #[cold]
-    #[inline(never)]
-    fn poll_ending(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
-        let Some(&Ending {
-            process,
-            takes,
-            in_box,
-            shown,
-            buried,
-            ..
-        }) = self.ending.last()
-        else {
-            return Ok(None);
-        };
-        if buried {
-            return self.ended();
-        }
-        let next = if in_box > 0 || shown == self.peers[process.index()].due {
-            self.in_box(process).map(Held::in_box)
-        } else {
-            None
-        };
-        let found = match next {
-            Some(held) => {
-                // One that was forgotten is found again, and is still the same.
-                let due = self.peers[process.index()].due;
-                if let Some(ending) = self.ending.last_mut()
-                    && ending.shown != due
-                {
-                    ending.in_box -= 1;
-                    ending.shown = due;
-                }
-                Some((process, held))
-            }
-            // All that was in the queue when its end was found has been received.
-            None if self.shadow.is_empty() && self.takes != takes => None,
-            None => self.in_queue()?,
-        };
-        match found {
-            Some((from, held)) => Ok(Some(Arrival::Message(Incoming {
-                endpoint: self,
-                from,
-                held,
-            }))),
-            None => self.ended(),
-        }
-    }
-
     fn in_one_other_box(&mut self, but: Option<Process>) -> Option<(Process, Held)> {
         self.next_turn();
-        if self.open.get(self.turn).copied() == but {
+        if self.open.get(self.rotation.turn).copied() == but {
             self.next_turn();
         }
         let from = *self
             .open
-            .get(self.turn)
+            .get(self.rotation.turn)
             .filter(|&&from| Some(from) != but)?;
         Some((from, Held::in_box(self.in_box(from)?)))
     }
 
     fn next_turn(&mut self) {
-        self.turn = if self.turn + 1 < self.open.len() {
-            self.turn + 1
+        self.rotation.turn = if self.rotation.turn + 1 < self.open.len() {
+            self.rotation.turn + 1
         } else {
             0
         };
     }
 
-    fn in_queue(&mut self) -> Result<Option<(Process, Held)>, ShmError> {
+    pub(super) fn in_queue(&mut self) -> Result<Option<(Process, Held)>, ShmError> {
         loop {
-            if self.shadow.is_empty() {
+            if self.inbox.shadow.is_empty() {
                 self.take_chain()?;
             }
-            let Some(&cell) = self.shadow.last() else {
+            let Some(&cell) = self.inbox.shadow.last() else {
                 return Ok(None);
             };
             if let Some(found) = self.in_cell(cell)? {
@@ -275,7 +263,7 @@ impl<M: Memory> Endpoint<M> {
             }
             // It continues although its end was reported, as a process may if a launcher reported it by
             // mistake. Its messages would hold up everybody's messages after them.
-            self.shadow.pop();
+            self.inbox.shadow.pop();
         }
     }
 
@@ -312,24 +300,24 @@ impl<M: Memory> Endpoint<M> {
         if head.len as usize > CELL_PAYLOAD || end.is_none_or(|end| end > head.total) {
             return Err(corrupt("a message's length"));
         }
-        self.head = head;
+        self.inbox.head = head;
         Ok(Some((from, Held::Cell)))
     }
 
     /// Takes everything off the queue and reverses it.
     fn take_chain(&mut self) -> Result<(), ShmError> {
         let geometry = *self.memory.geometry();
-        self.takes = self.takes.wrapping_add(1);
+        self.inbox.takes = self.inbox.takes.wrapping_add(1);
         let mut link = self.place.queue.0.take();
         step(Step::ChainTaken);
         while let Some(cell) = link.cell(&geometry) {
-            if self.shadow.len() >= geometry.all_cells() as usize {
+            if self.inbox.shadow.len() >= geometry.all_cells() as usize {
                 return Err(ShmError::Corrupt {
                     what: "the queue",
                     process: self.me,
                 });
             }
-            self.shadow.push(cell);
+            self.inbox.shadow.push(cell);
             // Relaxed: ordered by CHAIN.
             link = Link(self.memory.cell(cell).link.load(Ordering::Relaxed));
         }
@@ -341,21 +329,5 @@ impl<M: Memory> Endpoint<M> {
                 process: self.me,
             })
         }
-    }
-
-    /// Reports a process that has ended and from which nothing is left. If what it had turns out to be
-    /// damaged, that is reported now, and the end at the next look.
-    #[cold]
-    fn ended(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
-        let Some(ending) = self.ending.last_mut() else {
-            return Ok(None);
-        };
-        let Ending { process, how, .. } = *ending;
-        if !core::mem::replace(&mut ending.buried, true) {
-            self.bury(process)?;
-        }
-        self.ending.pop();
-        self.buried.push(process);
-        Ok(Some(Arrival::Gone(process, how)))
     }
 }

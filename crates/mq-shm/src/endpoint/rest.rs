@@ -152,7 +152,7 @@ impl<M: Memory> Endpoint<M> {
 
     /// Whether a poll would find something, or cells have come back, or a process has ended.
     pub(crate) fn anything_new(&self) -> bool {
-        !self.shadow.is_empty()
+        !self.inbox.shadow.is_empty()
             || !self.place.queue.0.is_empty()
             || !self.place.returns.0.is_empty()
             || self.open.iter().any(|&from| self.in_box(from).is_some())

@@ -1,10 +1,13 @@
-//! The rings of a process: which process is at the other end of each, and which buffers are
-//! promised.
+//! The rings of a process: which process is at the other end of each, which buffers are promised, and who gets the
+//! next.
 
+use crate::endpoint::Endpoint;
+use crate::error::ShmError;
 use crate::ids::Process;
-use crate::large::ring::{BUFFER_BYTES, BUFFERS, Ring};
+use crate::large::ring::{BUFFER_BYTES, BUFFERS, Ring, RingId};
 use crate::layout::RINGS;
-use crate::segment::Memory;
+use crate::segment::{Memory, Part};
+use crate::steps::{Step, step};
 
 /// The rings of this process: which process is at the other end of each.
 #[derive(Debug, Default)]
@@ -102,5 +105,112 @@ impl State {
         }
         (self.with, self.before, self.lent) = (Some(other), Some(other), lent);
         first
+    }
+}
+
+impl<M: Memory> Endpoint<M> {
+    /// A ring for this many bytes of a message to `to`, and the number of the message's first buffer in it:
+    /// after the other messages on their way there, or in a free ring, if there is one. All of the bytes must
+    /// be [pushed](Self::push) and pulled, as those of later messages wait for them. The ring is taken back
+    /// when the receiver has emptied it, or has ended.
+    ///
+    /// # Errors
+    /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if `to` has ended; [`ShmError::NoMemory`] for a ring
+    /// that has not been used before.
+    pub fn take_ring(
+        &mut self,
+        to: Process,
+        bytes: usize,
+    ) -> Result<Option<(RingId, u64)>, ShmError> {
+        self.geometry().check(to)?;
+        if let Some(how) = self.gone(to) {
+            return Err(ShmError::Gone { process: to, how });
+        }
+        let Some(number) = self.rings.leading_to(to).or_else(|| self.rings.free()) else {
+            return Ok(None);
+        };
+        let state = &mut self.rings.rings[number];
+        let number = number as u32;
+        if !state.committed {
+            self.memory.commit(Part::Ring(self.me, number))?;
+            state.committed = true;
+        }
+        step(Step::RingTaken);
+        let first = state.promise(self.memory.ring(self.me, number), to, bytes, false);
+        Ok(Some((RingId(number), first)))
+    }
+
+    /// [`take_ring`](Self::take_ring) for a message that `to` has not asked for, and may leave in the ring:
+    /// only from a ring that has led there and has room for all of the bytes now, while another is free.
+    #[must_use = "bytes are promised to a ring that was taken, and those behind them wait for them"]
+    pub fn take_ring_with_room(&mut self, to: Process, bytes: usize) -> Option<(RingId, u64)> {
+        if self.gone(to).is_some() {
+            return None;
+        }
+        let number = self.rings.leading_to(to)?;
+        if !self.rings.has_other_free(&self.memory, self.me, number) {
+            return None;
+        }
+        let state = &mut self.rings.rings[number];
+        let number = number as u32;
+        let ring = self.memory.ring(self.me, number);
+        let is_lent = state.lent && !ring.is_empty(state.promised);
+        let buffers = bytes.div_ceil(BUFFER_BYTES) as u64;
+        if is_lent || ring.room_after(state.promised) < buffers {
+            return None;
+        }
+        step(Step::RingTaken);
+        let first = state.promise(ring, to, bytes, false);
+        Some((RingId(number), first))
+    }
+
+    /// A ring of this process's for this many bytes of a message *from* another: one that has led there and
+    /// holds only messages from there, while another ring is free. The sender must be told immediately: all of
+    /// the bytes must be pushed and [pulled](Self::pull). The ring is [taken back](Self::free_ring) when they
+    /// are, or when the sender has ended.
+    ///
+    /// Of two processes only the one with the lower number lends, so that not both do.
+    #[must_use = "bytes are promised to a ring that was lent, and those behind them wait for them"]
+    pub fn lend_ring(&mut self, from: Process, bytes: usize) -> Option<(RingId, u64)> {
+        if from <= self.me || self.gone(from).is_some() {
+            return None;
+        }
+        let number = self.rings.leading_to(from)?;
+        // The sender may be busy with something else for long: others must have a ring meanwhile.
+        if !self.rings.has_other_free(&self.memory, self.me, number) {
+            return None;
+        }
+        let state = &mut self.rings.rings[number];
+        let number = number as u32;
+        let ring = self.memory.ring(self.me, number);
+        if !(state.lent || ring.is_empty(state.promised)) {
+            return None;
+        }
+        let first = state.promise(ring, from, bytes, true);
+        step(Step::RingLent);
+        Some((RingId(number), first))
+    }
+
+    /// Takes back a ring of this process's if all that was promised has gone through; whether it is free.
+    pub fn free_ring(&mut self, ring: RingId) -> bool {
+        let Some(state) = self.rings.rings.get_mut(ring.0 as usize) else {
+            return true;
+        };
+        if state.with.is_some() && self.memory.ring(self.me, ring.0).is_empty(state.promised) {
+            state.with = None;
+        }
+        state.with.is_none()
+    }
+
+    /// Whether a ring of this process's has led to another, all that was promised to it has gone through, and another
+    /// ring is free: one that can be [lent](Self::lend_ring), if the other process has the higher number.
+    #[must_use]
+    pub fn has_ring_to_lend(&self, other: Process) -> bool {
+        let is_empty = |number: usize| {
+            let state = &self.rings.rings[number];
+            (self.memory.ring(self.me, number as u32)).is_empty(state.promised)
+                && self.rings.has_other_free(&self.memory, self.me, number)
+        };
+        self.rings.leading_to(other).is_some_and(is_empty)
     }
 }

@@ -102,7 +102,7 @@ impl<M: Memory> Endpoint<M> {
     /// While the end of a process is still to be reported, `poll` first delivers what that process has sent.
     #[inline(always)]
     pub fn poll_wanted_by_turns(&mut self) -> Option<Short<'_>> {
-        if !self.ending.is_empty() {
+        if !self.deaths.ending.is_empty() {
             return None;
         }
         let (from, len, next) = self.in_wanted_boxes_by_turns()?;

@@ -6,11 +6,13 @@ mod waited_for;
 
 use core::time::Duration;
 use std::thread;
+use std::time::Instant;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::*;
 use crate::channel::Policy;
+use crate::endpoint::deaths::Ending;
 use crate::fastbox::SLOTS;
 use crate::segment::Heap;
 use crate::sync::AtomicU32;
@@ -70,7 +72,9 @@ fn others_who_send_without_end_do_not_hide_that_one_has_ended() {
     others.iter_mut().for_each(send);
     let (process, how) = (Process(0), Gone::Died);
     bob.peers[0].gone = Some(how);
-    bob.ending.push(Ending::found(process, how, bob.takes));
+    bob.deaths
+        .ending
+        .push(Ending::found(process, how, bob.inbox.takes));
     let mut seen = Vec::new();
     while seen.len() < 8 && !matches!(seen.last(), Some((_, true))) {
         seen.push(match bob.poll().unwrap() {

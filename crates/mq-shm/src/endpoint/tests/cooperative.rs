@@ -357,7 +357,7 @@ fn what_a_sender_takes_and_gives_up_is_copied_by_the_receiver() {
                 break;
             }
             // A process that does not help is asked less often.
-            bob.peers[0].helps = Helps::default();
+            bob.peers[0].memory.helps = Helps::default();
             let mut into = vec![0; message.len()];
             let read = read_from_alice(&mut bob, &message, &mut into);
             assert_eq!(read, Copied::All);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::endpoint::peer::NO_MESSAGE;
+use crate::ids::CellId;
 use crate::liveness::Watch;
 
 fn join(segment: &Arc<Heap>, number: u32) -> Endpoint<Arc<Heap>> {
@@ -126,15 +127,15 @@ fn who_rests_looks_for_ends_when_it_is_time() {
     alice.want(Some(bob.me())).unwrap();
     assert!(alice.until_look().is_zero(), "it has never looked");
     assert_eq!(alice.check_peers(), 0);
-    assert!(alice.looked.is_some());
+    assert!(alice.deaths.looked.is_some());
     // As if that had been just now, however long the test is held up.
-    alice.looked = Some(Instant::now() + Duration::from_secs(600));
+    alice.deaths.looked = Some(Instant::now() + Duration::from_secs(600));
     liveness::left(segment.place(bob.me()), Gone::Died);
     alice.rest_briefly(&mut Idle::default()).unwrap();
-    assert!(alice.ending.is_empty(), "it is too early");
-    alice.looked = None;
+    assert!(alice.deaths.ending.is_empty(), "it is too early");
+    alice.deaths.looked = None;
     alice.rest_briefly(&mut Idle::default()).unwrap();
-    assert_eq!(alice.ending.len(), 1);
+    assert_eq!(alice.deaths.ending.len(), 1);
 }
 
 /// For room alone, or, in a process that yields its core, for a cell as well.
@@ -194,7 +195,7 @@ fn who_lies_down_sees_that_one_has_ended_that_it_waits_for() {
     liveness::left(segment.place(alice.me()), Gone::Died);
     assert!(!alice.anything_new());
     // It has just looked, and the other, which saw it awake, wakes nobody.
-    alice.looked = Some(Instant::now() + Duration::from_secs(600));
+    alice.deaths.looked = Some(Instant::now() + Duration::from_secs(600));
     liveness::left(segment.place(bob.me()), Gone::Left);
     assert!(alice.anything_new());
     alice.rest(&mut Idle::default()).unwrap();
@@ -256,7 +257,7 @@ fn an_heir_that_is_killed_or_has_no_descriptor_holds_nothing_back() {
         if is_killed {
             kill(&segment, heir.me(), nobody);
             // What its descriptor says, which is this process's, disappears with it.
-            last.watch = Watch::new(3);
+            last.deaths.watch = Watch::new(3);
         } else {
             name.store(0, Ordering::Relaxed);
         }

@@ -76,7 +76,7 @@ fn who_has_taken_a_piece_is_waited_for() {
             if slow.is_finished() {
                 break;
             }
-            bob.peers[0].helps = Helps::default();
+            bob.peers[0].memory.helps = Helps::default();
             let read = read_from_alice(&mut bob, &message, &mut into);
             assert_eq!(read, Copied::All);
             assert_eq!(is_at_it.load(Ordering::Acquire), 0, "it is still written");
@@ -153,7 +153,7 @@ fn who_has_been_identified_is_found_dead_though_its_entry_does_not_say_where_it_
         !bob.is_over(Process(0), dead, 3, &mut 0),
         "it may be elsewhere"
     );
-    bob.peers[0].seen = Some((dead, std::time::Instant::now()));
+    bob.peers[0].memory.seen = Some((dead, std::time::Instant::now()));
     assert!(bob.is_over(Process(0), dead, 3, &mut 0));
 }
 
