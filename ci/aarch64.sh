@@ -67,19 +67,23 @@ git ls-files -z | cpio --quiet -0 -pdm "$files/$PWD"
 python3 - "$work/built.json" "$@" >"$work/programs" <<'P'
 import json, os, re, sys
 wanted = sys.argv[2:]
+unknown = set(wanted)
 for line in open(sys.argv[1]):
     built = json.loads(line)
     program = built.get("executable")
     if program:
         name = re.sub("-[0-9a-f]{16}$", "", os.path.basename(program))
         is_run = built["profile"]["test"] and (not wanted or name in wanted)
-        print("run" if is_run else "keep", program, os.path.dirname(built["manifest_path"]))
+        print("run" if is_run else "keep", program, os.path.dirname(built["manifest_path"]), sep="\t")
+        if is_run:
+            unknown.discard(name)
+if unknown:
+    sys.exit("ci/aarch64.sh: no test program is named " + ", ".join(sorted(unknown)))
 P
-while read -r _ program _; do
+while IFS=$'\t' read -r _ program _; do
     mkdir -p "$files/$(dirname "$program")"
     aarch64-linux-gnu-strip -o "$files/$program" "$program"
 done <"$work/programs"
-grep -q ^run "$work/programs" || { echo "ci/aarch64.sh: no test program is named $*" >&2 && exit 1; }
 cp "$work/programs" "$files/programs"
 
 tmp='mount -t tmpfs tmp /tmp'
@@ -100,10 +104,11 @@ echo root:x:0:0:root:/root:/bin/sh >/etc/passwd
 ip link set lo up
 ulimit -n 65536
 echo "== \$(uname -srm), \$(nproc) cores"
-while read -r what program place; do
+tab=\$(printf '\\t')
+while IFS=\$tab read -r what program place; do
     [ \$what = run ] || continue
     echo "== \${program##*/}"
-    cd \$place && timeout ${SECONDS_EACH:-3000} \$program </dev/null 2>&1
+    cd "\$place" && timeout ${SECONDS_EACH:-3000} "\$program" </dev/null 2>&1
     status=\$?
     [ \$status = 0 ] || echo "== \${program##*/} FAILED with status \$status"
 done </programs

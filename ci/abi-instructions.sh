@@ -44,7 +44,7 @@ need valgrind cc
 cd "$(dirname "$0")/.."
 baseline=benches/abi/instructions.baseline
 [ $action != check ] || use_compiler_of $baseline
-target=${CARGO_TARGET_DIR:-$PWD/target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 # Not every shell runs the EXIT trap when a signal ends it.

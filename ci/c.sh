@@ -11,7 +11,7 @@ for need in valgrind pkg-config cc c++ make; do
 done
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
-make --silent -C crates/mq-ffi install PREFIX="$made" TARGET="${CARGO_TARGET_DIR:-$PWD/target}"
+make --silent -C crates/mq-ffi install PREFIX="$made" TARGET="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
 export PKG_CONFIG_PATH=$made/lib/pkgconfig LD_LIBRARY_PATH=$made/lib
 # The soname that callers record must be installed and lead to this library.
 recorded=$(readelf -d "$made/lib/libmq.so" | sed -n 's/.*soname: \[\(.*\)\]/\1/p')

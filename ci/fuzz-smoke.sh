@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs each fuzz target for SECONDS_EACH seconds (20 unless set) on a copy of the saved corpus.
-# Installs the nightly compiler and cargo-fuzz if they are missing.
+# Installs the nightly compiler and cargo-fuzz if they are missing. Needs a C++ compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+command -v c++ >/dev/null || { echo "ci/fuzz-smoke.sh: c++ is not installed; install g++" >&2 && exit 1; }
 rustup run nightly rustc --version 2>/dev/null || rustup toolchain install nightly --profile minimal
 command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
 scratch=$(mktemp -d)

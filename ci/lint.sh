@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Formatting, clippy and rustdoc, each with warnings as errors, and lock files that fit their manifests. Adds rustfmt
-# and clippy to rustup's toolchain if they are missing.
+# and clippy to rustup's toolchain if they are missing. Needs a C++ compiler, for what the fuzz targets are linked with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+command -v c++ >/dev/null || { echo "ci/lint.sh: c++ is not installed; install g++" >&2 && exit 1; }
 for component in rustfmt clippy; do
     cargo "${component#rust}" --version >/dev/null 2>&1 || rustup component add $component || {
         echo "ci/lint.sh: cargo ${component#rust} does not run: install $component for $(rustc --version)" >&2

@@ -2,6 +2,8 @@
 # The README's command for all tests, run to its end even if some fail. MQ_TRACE_DIR may name a folder of further
 # traces.
 set -euo pipefail
+# The tests run elsewhere.
+[ -z "${MQ_TRACE_DIR:-}" ] || MQ_TRACE_DIR=$(realpath "$MQ_TRACE_DIR")
 cd "$(dirname "$0")/.."
 echo "further traces: ${MQ_TRACE_DIR:-none}"
 command=$(sed -n '/^```sh$/,/^```$/p' README.md | grep '^cargo test ') || {

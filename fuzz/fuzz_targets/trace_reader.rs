@@ -1,13 +1,18 @@
-//! Arbitrary bytes as a trace: read or refused, never a panic; what was read is written back unchanged, and replayed.
+//! Arbitrary bytes as a trace, plain or compressed: read or refused, never a panic; what was read is written back
+//! unchanged, and replayed.
 
 #![no_main]
+
+use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
 use mq_core::structures::Kind;
 use mq_trace::{Line, Trace, TraceReader, TraceWriter, check};
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(mut reader) = TraceReader::new("fuzz", data) else {
+    // As a file of these bytes.
+    let open = || TraceReader::from_stream("fuzz", Cursor::new(data.to_vec()));
+    let Ok(mut reader) = open() else {
         return;
     };
     let header = reader.header().clone();
@@ -24,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     if is_whole {
-        let reader = TraceReader::new("fuzz", data).expect("as before");
+        let reader = open().expect("as before");
         let trace = Trace::read(reader).expect("as before");
         // Its pairings need not be right, but all engines find the same ones.
         let found = [Kind::List, Kind::Indexed].map(|kind| check(&trace, kind).mismatches);

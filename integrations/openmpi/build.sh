@@ -14,6 +14,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common.sh"
 parse "again ours" "" "$@"
+[ "$again$ours" != yesyes ] || die "--again rebuilds both builds, --ours only one; choose"
 
 release=5.0.7-1 suite=trixie
 options=(--disable-mpi-fortran --disable-oshmem --disable-io-romio --without-ucx --without-ofi

@@ -21,7 +21,8 @@ pub(crate) fn print(kinds: &[Kind], plan: Plan, only: &str) -> bool {
     }
     say!(
         "Nanoseconds a pair, median (best) of at most {} repetitions, structures taking turns, each turn run \
-         once before it is timed. {MARK}. `bare table`: \
+         once before it is timed. Queues that fill and drain have consecutive sources or tags (random ones: chosen \
+         keys). {MARK}. `bare table`: \
          entries in the chains of a hash table of fixed size and nothing around it, where no key comes twice; queues \
          of steady length have no wildcards there.\n",
         plan.repeat
