@@ -19,6 +19,9 @@ said=$("$built/mq" run -n 8 -- "$built/examples/shared_buffers")
 echo "$said"
 [ "$(grep -c 'came out of shared buffers' <<<"$said")" -eq 8 ]
 
+echo "== particles, four processes"
+"$built/mq" run -n 4 -- "$built/examples/particles" | grep '10000 particles, none is lost'
+
 echo "== square_roots, four processes"
 said=$("$built/mq" run -n 4 -- "$built/examples/square_roots" | sort)
 echo "$said"

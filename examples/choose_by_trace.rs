@@ -10,7 +10,9 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use mq_core::structures::Kind;
+use mq_core::mpi::MpiPattern;
+use mq_core::structures::{AnyQueues, Kind};
+use mq_core::{ContextOptions, Engine, EngineOptions, Post};
 use mq_trace::{Floor, Replay, Report, Trace, check, timed};
 
 const BUNDLED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../traces/hpcc32-r0.mqt.gz");
@@ -53,7 +55,28 @@ fn choose(path: &str) -> Result<(), Box<dyn Error>> {
             return Err(format!("{kind} matched otherwise than the trace: {mismatch}").into());
         }
     }
-    explain(&candidates);
+    if let Some(chosen) = explain(&candidates) {
+        use_it(&trace, chosen)?;
+    }
+    Ok(())
+}
+
+/// An engine whose structure is chosen when the program runs, as by a library's users.
+fn use_it(trace: &Trace, chosen: Kind) -> Result<(), Box<dyn Error>> {
+    let options = EngineOptions::new().kind(chosen);
+    let mut engine: Engine<AnyQueues<MpiPattern, u64, u64>> = Engine::with_options(options);
+    for communicator in trace.communicators() {
+        let size = ContextOptions::new().size(communicator.size);
+        engine.create_context(communicator.comm, size)?;
+    }
+    let Some(communicator) = trace.communicators().next() else {
+        return Ok(());
+    };
+    let posted = engine.post(MpiPattern::new(communicator.comm, 0, 7), 1001)?;
+    let Post::Queued(handle) = posted else {
+        return Err("nothing has arrived".into());
+    };
+    println!("a receive is posted in an engine of `{chosen}`: {handle:?}");
     Ok(())
 }
 
@@ -116,11 +139,9 @@ fn print_table(trace: &Trace, candidates: &[Candidate]) {
 
 /// The default if none is faster; otherwise, among those as fast as the fastest, the one that holds the
 /// least memory. Not `clusters`: its groups were those of this very trace, which a next run does not know.
-fn explain(candidates: &[Candidate]) {
+fn explain(candidates: &[Candidate]) -> Option<Kind> {
     let choices = (candidates.iter()).filter(|choice| choice.kind != Kind::Clusters);
-    let Some(fastest) = choices.clone().next() else {
-        return;
-    };
+    let fastest = choices.clone().next()?;
     let as_fast = |c: &&Candidate| c.nanoseconds <= AS_FAST * fastest.nanoseconds;
     let rivals: Vec<&Candidate> = choices.filter(as_fast).collect();
     let default = rivals.iter().find(|c| c.kind == Kind::default());
@@ -135,4 +156,5 @@ fn explain(candidates: &[Candidate]) {
     } else {
         println!("of these it holds the least memory; the default is clearly slower here");
     }
+    Some(chosen.kind)
 }

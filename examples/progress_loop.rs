@@ -68,11 +68,7 @@ impl Runtime {
                     Ok(Arrive::Unexpected) => {}
                     // A budget is used up: the packet comes back unchanged, and those behind it wait, since
                     // packets of one rank may not overtake each other.
-                    Err(Refused {
-                        error: Error::EntryBudget { .. } | Error::ByteBudget { .. },
-                        payload,
-                        ..
-                    }) => {
+                    Err(Refused { error, payload, .. }) if error.is_over_budget() => {
                         self.network[rank].push_front(payload);
                         self.refused += 1;
                         break;

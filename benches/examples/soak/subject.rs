@@ -6,8 +6,8 @@ use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::{AnyQueues, Kind};
 use mq_core::{
     Arrive, Budget, CollectiveCall, Config, ContextId, ContextOptions, Engine, EngineOptions,
-    Entry, Error, Footprint, Handle, HighWater, MatchQueues, MessageHandle, Pattern, Post, Refused,
-    Removed, Source, Tag, TrafficClass, Used,
+    Entry, Error, Footprint, Handle, HighWater, MatchQueues, MessageHandle, Post, Refused, Removed,
+    Source, Tag, TrafficClass, Used,
 };
 use mq_trace::Oracle;
 

@@ -3,6 +3,10 @@
 use mq_shm::liveness::Gone;
 use mq_shm::{Process, ShmError};
 
+/// What a buffer without room may be.
+const NO_LENGTH: &str =
+    " (a vector has room for its length, not for its capacity; `recv_vec` takes a message of any)";
+
 /// What can go wrong in sending and receiving.
 ///
 /// `{:?}` shows the same as `{}`, so that a `main` that returns an error ends with the sentence.
@@ -30,7 +34,7 @@ pub enum Error {
     /// counts as received. MPI 4.1 §3.2.4.
     #[error(
         "the message from rank {from} with tag {tag} has {sent} bytes but the buffer holds {room}: \
-         message truncated"
+         message truncated{}", if *room == 0 { NO_LENGTH } else { "" }
     )]
     Truncated {
         /// The sender's rank.

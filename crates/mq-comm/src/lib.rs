@@ -41,9 +41,8 @@
 //!
 //! # Progress
 //! There is no progress thread: a process makes progress only inside calls of this crate that look for
-//! messages, or [`Communicator::progress`]. A short message is on its way when `send` or `isend` returns,
-//! unless the buffers to its receiver are full, after six to thirty messages, by their length, that it has
-//! not taken in, or the receiver has too many unexpected messages. A large one is announced (rendezvous). If
+//! messages, or [`Communicator::progress`]. A short message has left when `send` or `isend` returns, unless its
+//! receiver has not taken in the last six to thirty (by their length), or has too many unexpected messages. A large one is announced (rendezvous). If
 //! its receiver copies it from the sender's memory or from a shared buffer, only the receiver has to make
 //! progress; if it goes through a ring, or both processes copy, both have to be in calls at the same time. (Up
 //! to 64 KiB, a message that follows one which was waited for may be put into a ring immediately, where the
@@ -78,8 +77,8 @@
 //! [time](Options::start_within) is over. A world is left when it and all that was made from it are
 //! dropped, or by [`World::finalize`], which returns what went wrong. A process that ends in any other way,
 //! including `std::process::exit`, has died as far as the others can tell, and its announced messages are
-//! lost. A panic inside a blocking send or receive, or at the end of a scope, can only come from a
-//! transport of one's own, and aborts the process.
+//! lost. If a [transport] of one's own panics inside a blocking send or
+//! receive, or at the end of a scope, the process aborts.
 //!
 //! # Deaths
 //! When a process ends, everything that it had sent completely is received. A message of which a part is

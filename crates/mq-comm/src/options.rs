@@ -29,6 +29,16 @@ use mq_shm::{CELL_PAYLOAD, Geometry, ShmError};
 /// | [`patience`](Self::patience) | `MQ_PATIENCE` | by processes and cores | looks before it yields and before it sleeps: `2,40` |
 /// | [`statistics`](Self::statistics) | `MQ_STATS` | 0 | 0, 1 |
 /// | [`start_within`](Self::start_within) | `MQ_START_SECONDS` | 120 | seconds |
+///
+/// ```
+/// use mq_comm::{Options, Policy};
+///
+/// let options = Options::default().with(|o| {
+///     o.eager_limit = 64 << 10;
+///     o.channel = Policy::PerPeer.into();
+/// });
+/// assert!(options.bypass);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
@@ -48,9 +58,9 @@ pub struct Options {
     /// more by the time it hears that. Announced messages are not counted, though each takes some 200 bytes; short ones
     /// of collective operations, and those of this process to itself, are never held back.
     pub unexpected_limit: usize,
-    /// The longest message, in bytes (at most 256 KiB), that others may send this process through a ring
-    /// unasked, after an earlier one that was waited for, while the ring is the quicker way for their length.
-    /// A message that nobody waits for occupies as much memory here until it is received.
+    /// The longest message, in bytes (at most 256 KiB), that another process may put into a ring without waiting to be
+    /// asked for it: once an earlier one has found its receive posted, and while the ring is the quicker way for its
+    /// length. Such a message takes as much memory here until it is received.
     pub ahead_limit: usize,
     /// Whether large messages are read from the sender's memory (single copy), if the kernel permits it.
     pub single_copy: bool,

@@ -30,6 +30,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// # Ok::<(), Error>(())
 /// ```
 ///
+/// Types of other crates that do not derive these, complex numbers for instance, cannot be made elements from here. If
+/// such a type is laid out as an array of numbers, send that: many crates give it out as a slice (by `bytemuck`'s
+/// `cast_slice`, say). Otherwise, copy into a type of your own.
+///
 /// Elements without a size cannot be sent either, because a message could not say how many there are:
 ///
 /// ```compile_fail

@@ -144,6 +144,24 @@ impl<E: Plain> SharedBuffer<E> {
     }
 }
 
+impl<'a, E: Plain> IntoIterator for &'a SharedBuffer<E> {
+    type Item = &'a E;
+    type IntoIter = slice::Iter<'a, E>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, E: Plain> IntoIterator for &'a mut SharedBuffer<E> {
+    type Item = &'a mut E;
+    type IntoIter = slice::IterMut<'a, E>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
 impl<E: Plain> Deref for SharedBuffer<E> {
     type Target = [E];
 

@@ -105,9 +105,15 @@ fn one_that_is_too_long_is_cut() {
             for room in [0, 4] {
                 let mut into = vec![0; room];
                 let error = world.sendrecv(&out, 0, 1, &mut into, 0, 1).unwrap_err();
+                let hint = match room {
+                    0 => {
+                        " (a vector has room for its length, not for its capacity; `recv_vec` takes a message of any)"
+                    }
+                    _ => "",
+                };
                 let expected = format!(
                     "the message from rank 0 with tag 1 has {len} bytes but the buffer holds {room}: \
-                     message truncated"
+                     message truncated{hint}"
                 );
                 assert_eq!(error.to_string(), expected);
                 assert!(into[..] == out[..room]);

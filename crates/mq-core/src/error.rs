@@ -13,14 +13,16 @@ const RETRY: &str = "keep the message, and what its source sends after it, and r
 /// What to do with a message of `wanted` bytes, where `limit` are allowed.
 const fn advice(wanted: u64, limit: u64) -> &'static str {
     if wanted > limit {
-        "it alone is more than that, and will never fit"
+        "it alone is more than that: keep it, and what its source sends after it, until its receive is posted"
     } else {
         RETRY
     }
 }
 
 /// Why the engine refused an operation. Its state is unchanged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+///
+/// [`Debug`](fmt::Debug) gives the sentence too: a `main` that returns the error prints that.
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The context was never created, or was freed.
@@ -119,6 +121,28 @@ pub enum Error {
     },
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error {
+    /// Whether a budget does not cover the message. That is flow control, not a mistake: the message waits, with what
+    /// its source sends after it, and is tried again when receives have taken others. One that is larger than the
+    /// budget arrives once its receive is posted.
+    #[must_use]
+    pub const fn is_over_budget(&self) -> bool {
+        matches!(
+            self,
+            Self::EntryBudget { .. }
+                | Self::ByteBudget { .. }
+                | Self::SourceEntryBudget { .. }
+                | Self::SourceByteBudget { .. }
+        )
+    }
+}
+
 /// A refused operation, with the payload that the caller handed over.
 ///
 /// `?` does not convert it into an [`enum@Error`], since the payload would be silently lost. A caller that
@@ -135,9 +159,7 @@ pub struct Refused<T> {
 
 impl<T> fmt::Debug for Refused<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refused")
-            .field("error", &self.error)
-            .finish_non_exhaustive()
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -167,7 +189,7 @@ impl<T> Refused<T> {
 }
 
 /// A name that no structure has.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct UnknownKind {
     name: String,
 }
@@ -187,6 +209,12 @@ impl fmt::Display for UnknownKind {
             self.name,
             names.join(", ")
         )
+    }
+}
+
+impl fmt::Debug for UnknownKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -79,6 +79,13 @@ impl MpiEnvelope {
     pub const fn tag(&self) -> Tag {
         Tag(low(self.bits))
     }
+
+    /// The traffic class.
+    #[inline(always)]
+    #[must_use]
+    pub const fn class(&self) -> TrafficClass {
+        self.stream.class()
+    }
 }
 
 impl Envelope for MpiEnvelope {
@@ -128,6 +135,17 @@ pub enum TagSelector {
         /// The bits that may differ.
         ignore: u32,
     },
+}
+
+/// The tag; `*` for any; the tag and the bits that may differ, as in `0x5/0xff`.
+impl fmt::Display for TagSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact(tag) => tag.fmt(f),
+            Self::Any => f.write_str("*"),
+            Self::Masked { wanted, ignore } => write!(f, "{:#x}/{ignore:#x}", wanted.0),
+        }
+    }
 }
 
 impl From<i32> for TagSelector {
@@ -225,6 +243,31 @@ impl MpiPattern {
         self
     }
 
+    /// The communicator.
+    #[inline(always)]
+    #[must_use]
+    pub const fn context(&self) -> ContextId {
+        ContextId(self.stream.context())
+    }
+
+    /// The source this receive admits.
+    #[inline(always)]
+    #[must_use]
+    pub const fn source(&self) -> Source {
+        if self.care >> 32 == 0 {
+            Source::Any
+        } else {
+            Source::Rank(Rank(high(self.bits)))
+        }
+    }
+
+    /// The traffic class.
+    #[inline(always)]
+    #[must_use]
+    pub const fn class(&self) -> TrafficClass {
+        self.stream.class()
+    }
+
     /// The tags this receive admits.
     #[must_use]
     pub const fn tag(&self) -> TagSelector {
@@ -248,15 +291,11 @@ impl Pattern for MpiPattern {
 
     #[inline(always)]
     fn context(&self) -> ContextId {
-        ContextId(self.stream.context())
+        self.context()
     }
     #[inline(always)]
     fn source(&self) -> Source {
-        if self.care >> 32 == 0 {
-            Source::Any
-        } else {
-            Source::Rank(Rank(high(self.bits)))
-        }
+        self.source()
     }
     #[inline(always)]
     fn least_rank(&self) -> Rank {

@@ -25,7 +25,7 @@ pub enum Post<E, R, M> {
         /// The receive that was to be posted, handed back.
         receive: R,
     },
-    /// Nothing matched: the receive waits under this name.
+    /// Nothing matched: the receive is queued, and this is its handle.
     Queued(Handle),
 }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::structures::{Array, Indexed, Kind, KindVisitor};
 use mq_core::{
-    Arrive, ArriveOf, Config, Entry, Footprint, Handle, MatchQueues, Pattern, Post, PostOf,
-    Removed, Source, Tag,
+    Arrive, ArriveOf, Config, Entry, Footprint, Handle, MatchQueues, Post, PostOf, Removed, Source,
+    Tag,
 };
 
 const RANKS: u32 = 4096;

@@ -10,8 +10,7 @@ use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::shared::{Sharding, SharedEngine};
 use mq_core::structures::Indexed;
 use mq_core::{
-    Arrive, Budget, ContextOptions, EngineOptions, Entry, Error, HighWater, Pattern, Post, Source,
-    Used,
+    Arrive, Budget, ContextOptions, EngineOptions, Entry, Error, HighWater, Post, Source, Used,
 };
 
 /// A message, which weighs its number and holds on to a common count as long as it is anywhere.

@@ -12,8 +12,8 @@ use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
 use mq_core::structures::Indexed;
 use mq_core::{
-    Arrive, Budget, ContextId, ContextOptions, EngineOptions, Entry, Error, Pattern, Post, Removed,
-    Source, Used,
+    Arrive, Budget, ContextId, ContextOptions, EngineOptions, Entry, Error, Post, Removed, Source,
+    Used,
 };
 
 type Engine<R, M> = SharedEngine<Indexed<MpiPattern, R, M>>;

@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use mq_core::{Entry, Pattern, Removed, Source};
+use mq_core::{Entry, Removed, Source};
 
 use crate::allocator::apart;
 use crate::gate::{Entered, enter, enter_to_look, mq_engine, write};

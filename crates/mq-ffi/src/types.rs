@@ -184,7 +184,6 @@ impl mq_envelope {
     }
 
     pub(crate) fn of(envelope: &MpiEnvelope) -> Self {
-        use mq_core::Envelope;
         Self {
             context: envelope.context().0,
             source: envelope.source().0.cast_signed(),
@@ -225,7 +224,6 @@ impl mq_pattern {
     }
 
     pub(crate) fn of(pattern: &MpiPattern) -> Self {
-        use mq_core::Pattern;
         let (tag, ignore) = match pattern.tag() {
             TagSelector::Exact(tag) => (tag.0, 0),
             TagSelector::Any => (MQ_ANY_TAG, 0),

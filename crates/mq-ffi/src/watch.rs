@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
-use mq_core::{ContextId, Engine, Entry, Handle, MessageHandle, Pattern, Queue, Visits};
+use mq_core::{ContextId, Engine, Entry, Handle, MessageHandle, Queue, Visits};
 
 use self::table::{Noted, Table};
 use crate::allocator::Debt;

@@ -6,8 +6,6 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use mq_core::Pattern;
-
 use crate::front::Reach::{Far, Near};
 use crate::front::moving::{self, after, move_some};
 use crate::front::{self, Searched, emptied, filled, is_settled, mq_front, prepare, settle, steps};

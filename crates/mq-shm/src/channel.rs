@@ -111,6 +111,15 @@ pub struct Channel {
     pub tuning: Tuning,
 }
 
+impl From<Policy> for Channel {
+    fn from(policy: Policy) -> Self {
+        Self {
+            policy,
+            tuning: Tuning::default(),
+        }
+    }
+}
+
 impl FromStr for Channel {
     type Err = NoSuchChannel;
 

@@ -1,5 +1,6 @@
 //! The one error type: what is wrong, where, and what to do.
 
+use core::fmt;
 use std::io;
 
 use crate::ids::Process;
@@ -7,7 +8,7 @@ use crate::ids::Process;
 /// Errors between processes of one machine.
 ///
 /// Full and empty queues are not errors but ordinary results.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ShmError {
     /// A segment for no process, or for too many.
@@ -145,6 +146,13 @@ pub enum ShmError {
         /// How it ended.
         how: crate::liveness::Gone,
     },
+}
+
+/// The sentence: a `main` that returns the error prints that.
+impl fmt::Debug for ShmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Why a process number of a segment cannot be had.

@@ -186,17 +186,17 @@ pub(crate) fn is_over(number: u32) -> bool {
 }
 
 /// For a launcher: marks a process as dead, unless it has left, or lives (then it is another than the launcher has
-/// waited for).
-pub(crate) fn ended(place: &Place) {
+/// waited for). Returns how it has ended, if it had joined.
+pub(crate) fn ended(place: &Place) -> Option<Gone> {
     let mut watch = Watch::new(1);
+    let had_joined = State::of(place) != State::Absent;
     loop {
         let now = word(place);
         match State::named(now) {
-            State::Left | State::Died => return,
+            State::Left => return Some(Gone::Left),
+            State::Died => return had_joined.then_some(Gone::Died),
             State::Joining | State::Joined if watch.can_ask_about(place) => {
-                if watch.gone(Process(0), place).is_none() {
-                    return;
-                }
+                watch.gone(Process(0), place)?;
             }
             // Only if the word is unchanged since there was nobody to ask about: it may just have joined.
             _ => {

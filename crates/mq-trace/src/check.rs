@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::{Choice, Kind, KindVisitor};
-use mq_core::{
-    Arrive, Engine, EngineOptions, Footprint, MatchQueues, Pattern, Post, Tuning, Visits,
-};
+use mq_core::{Arrive, Engine, EngineOptions, Footprint, MatchQueues, Post, Tuning, Visits};
 
 use crate::mismatch::Mismatch;
 use crate::replay::Kept;

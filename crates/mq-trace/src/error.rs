@@ -1,5 +1,6 @@
 //! Errors of reading a trace: one sentence each, with file name and line number.
 
+use core::fmt;
 use std::io;
 
 use crate::gzip;
@@ -13,7 +14,7 @@ const QUOTED_CHARS: usize = 40;
 /// the reason, as in ``x.mqt.gz:17: unknown operation `q`; expected c, p, a, b or x``. It includes the
 /// operating system's message, so printing only this error loses nothing; `source()` returns the
 /// [`io::Error`] too.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
     /// The file could not be opened, or its first bytes could not be read.
@@ -58,6 +59,13 @@ pub enum TraceError {
         /// The first line for which there is no memory, from 1.
         line: u64,
     },
+}
+
+/// The sentence: a `main` that returns the error prints that.
+impl fmt::Debug for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl TraceError {

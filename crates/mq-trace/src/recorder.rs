@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use mq_core::{Pattern, Rank, Source};
+use mq_core::{Rank, Source};
 
 use crate::header::Header;
 use crate::line::{Line, SourceField, TagField};

@@ -7,9 +7,7 @@ use std::path::Path;
 
 use mq_core::config::Clusters;
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use mq_core::{
-    ContextId, ContextOptions, Engine, MatchQueues, Pattern, Rank, Source, Tag, TrafficClass,
-};
+use mq_core::{ContextId, ContextOptions, Engine, MatchQueues, Rank, Source, Tag, TrafficClass};
 
 use crate::error::TraceError;
 use crate::header::Header;

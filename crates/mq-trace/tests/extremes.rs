@@ -4,8 +4,8 @@
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::structures::{AnyQueues, Kind};
 use mq_core::{
-    Arrive, ContextOptions, Engine, EngineOptions, EnvelopeOf, Handle, MatchQueues, Pattern, Post,
-    Removed, Source, Tuning,
+    Arrive, ContextOptions, Engine, EngineOptions, EnvelopeOf, Handle, MatchQueues, Post, Removed,
+    Source, Tuning,
 };
 use mq_trace::Oracle;
 use proptest::prelude::*;

@@ -317,7 +317,7 @@ fn is_worth(one: &Cost, other: &Cost) -> bool {
 fn out_of_reach(recommended: &Cost, costs: &Costs) -> &'static str {
     match costs.of_kind(Kind::Clusters) {
         Some(clusters) if clusters.mismatches == 0 && beats(clusters, recommended) => {
-            " (clusters had the trace's own profile, which a library has not.)"
+            " (clusters was given the trace's own profile, which a library would not have.)"
         }
         _ => "",
     }

@@ -18,7 +18,8 @@ const HEADER: [&str; 8] = [
 ];
 
 /// `clusters` is timed with what only a run that has ended tells.
-const HINDSIGHT: &str = "clusters had the trace's own profile, which a library has not\n";
+const HINDSIGHT: &str =
+    "clusters was given the trace's own profile, which a library would not have\n";
 
 /// The header lines, the table, a line for each structure that was timed fewer than `wanted` times, and one about
 /// `clusters`.

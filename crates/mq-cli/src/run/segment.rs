@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use mq_comm::Options;
+use mq_comm::{Gone, Options};
 use mq_shm::{Mapped, Process};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 
@@ -40,10 +40,10 @@ impl Segment {
     }
 
     /// Tells the other ranks that one has ended. They would notice by themselves, unless it ended before
-    /// it joined.
-    pub(super) fn ended(&self, rank: usize) {
+    /// it joined. Returns how it has left the world, if it had entered that.
+    pub(super) fn ended(&self, rank: usize) -> Option<Gone> {
         // The rank exists: the segment was made for all of them.
-        let _ = self.memory.ended(Process(rank as u32));
+        self.memory.ended(Process(rank as u32)).ok()?
     }
 }
 

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use mq_comm::Gone;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
@@ -281,8 +282,15 @@ impl Watch<'_> {
 
     fn heed_ends(&mut self) {
         let mut failed = self.ranks.look();
-        for (rank, _) in &failed {
-            self.segment.ended(*rank);
+        for &(rank, end) in &failed {
+            let how = self.segment.ended(rank);
+            if end == End::Exited(0) && how == Some(Gone::Died) && !self.verdict.ending {
+                self.output.say(&format!(
+                    "rank {rank} (pid {}) exited with status 0 and has not left the world, as by `std::process::exit`: \
+                     what it had not sent in full is lost",
+                    self.ranks.pid(rank)
+                ));
+            }
         }
         failed.retain(|(_, end)| *end != End::Exited(0));
         if failed.is_empty() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mq_core::mpi::{MpiPattern, TagSelector};
-use mq_core::{Envelope, Pattern, Source, TrafficClass};
+use mq_core::{Source, TrafficClass};
 use mq_trace::{Operation, Trace};
 use serde::Serialize;
 

@@ -122,7 +122,7 @@ fn clusters_are_said_to_have_what_a_library_has_not() {
     let said = |structures: &str| {
         let args = ["--repeat", "1", "--structure", structures];
         let run = mq(&[&["replay", &trace], &args[..]].concat());
-        let line = "\nclusters had the trace's own profile, which a library has not\n";
+        let line = "\nclusters was given the trace's own profile, which a library would not have\n";
         run.stdout.ends_with(line)
     };
     assert!(said("clusters,list"));

@@ -23,6 +23,10 @@ fn a_rank_talks() {
     if task == "panic" && world.rank() == 1 {
         panic!("by intention");
     }
+    if task == "exit within" {
+        world.barrier().expect("all are there");
+        std::process::exit(0);
+    }
     if task != "exit" {
         // Nobody sends it: the process is killed, or gets an error.
         let heard = world.recv(&mut [0_u8], (world.rank() + 1) % world.size(), 99);
@@ -120,6 +124,19 @@ fn nothing_stays_whatever_ends_a_run() {
             assert_eq!(names(), before, "after {signal:?} to a rank");
         }
     }
+}
+
+#[test]
+fn who_exits_within_the_world_is_named() {
+    let (launcher, pids) = run("exit within", "1");
+    let ended = launcher.finish();
+    assert_eq!(ended.code(), 0);
+    for pid in pids {
+        let sentence = format!("(pid {pid}) exited with status 0 and has not left the world");
+        assert!(ended.stderr.contains(&sentence), "{}", ended.stderr);
+    }
+    let (launcher, _) = run("exit", "1");
+    assert_eq!(launcher.finish().stderr, "");
 }
 
 /// Processes that meet at a named socket leave none behind.

@@ -28,7 +28,7 @@ pub struct Matched<T: Transport = Endpoint> {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Whether a message has come that such a receive would take, and which. `MPI_Iprobe`, MPI 4.1 §3.8.1.
+    /// Whether a message that matches `from` and `tag` has come, and which. `MPI_Iprobe`, MPI 4.1 §3.8.1.
     ///
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; if no message has come, [`Error::Gone`] if the sender has ended, or,
@@ -55,7 +55,7 @@ impl<T: Transport> Communicator<T> {
         core.look_once(process, &pattern)
     }
 
-    /// Waits for a message that such a receive would take. `MPI_Probe`, MPI 4.1 §3.8.1.
+    /// Waits for a message that matches `from` and `tag`. `MPI_Probe`, MPI 4.1 §3.8.1.
     ///
     /// # Errors
     /// As [`iprobe`](Self::iprobe); also [`Error::Gone`] if it waits for any source and nobody else is left.
@@ -120,7 +120,7 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
-    /// Takes out a message that such a receive would take, if one has come. `MPI_Improbe`, MPI 4.1 §3.8.2.
+    /// Takes out a message that matches `from` and `tag`, if one has come. `MPI_Improbe`, MPI 4.1 §3.8.2.
     ///
     /// # Errors
     /// As [`iprobe`](Self::iprobe).
@@ -147,7 +147,7 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
-    /// Waits for a message that such a receive would take, and takes it out. `MPI_Mprobe`, MPI 4.1
+    /// Waits for a message that matches `from` and `tag`, and takes it out. `MPI_Mprobe`, MPI 4.1
     /// §3.8.2.
     ///
     /// ```

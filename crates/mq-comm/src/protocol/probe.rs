@@ -1,6 +1,5 @@
 //! Probes: a message is shown, and stays where it is until a receive asks for it.
 
-use mq_core::Pattern;
 use mq_core::mpi::MpiPattern;
 use mq_shm::Process;
 

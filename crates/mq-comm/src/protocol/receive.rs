@@ -1,7 +1,7 @@
 //! A receive begins: a message that came takes it, or it waits for one.
 
+use mq_core::Source;
 use mq_core::mpi::MpiPattern;
-use mq_core::{Pattern, Source};
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 

@@ -65,7 +65,8 @@ impl Completion {
         }
     }
 
-    /// The vector that the request was begun with.
+    /// The vector that the request was begun with, whatever [became](Self::result) of that: after a receive that
+    /// failed its contents mean nothing.
     ///
     /// # Errors
     /// The completion itself, if that was not a vector of such elements. This includes a scope's requests:
@@ -74,7 +75,7 @@ impl Completion {
         self.take_vec().ok_or(self)
     }
 
-    /// The shared buffer that the request was begun with.
+    /// The shared buffer that the request was begun with, whatever [became](Self::result) of that.
     ///
     /// # Errors
     /// The completion itself, if that was not a shared buffer of such elements, or its memory has ended
@@ -105,7 +106,35 @@ impl Completion {
 pub struct Completions(pub(super) Vec<Completion>);
 
 impl Completions {
-    /// What became of each, if none has failed.
+    /// Takes that of a request out, by the [`id`](super::Request::id) that its handle had or
+    /// [`add`](super::RequestSet::add) returned; `None` if it is not here, or was taken.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let world = World::alone()?;
+    /// let mut set = world.request_set();
+    /// let left = set.add(world.irecv(vec![0_u8; 1], 0, 1)?);
+    /// let right = set.add(world.irecv(vec![0_u8; 1], 0, 2)?);
+    /// for tag in [2, 1] {
+    ///     world.send(&[tag as u8], 0, tag)?;
+    /// }
+    /// let mut all = set.wait_all()?;
+    /// for (id, tag) in [(left, 1), (right, 2)] {
+    ///     let (result, elements) = all.take(id).expect("it was begun").into_parts::<u8>().expect("as begun");
+    ///     assert_eq!((result?.tag(), elements), (i32::from(tag), vec![tag]));
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Cost
+    /// A look at each that is left.
+    pub fn take(&mut self, request: RequestId) -> Option<Completion> {
+        let at = self.0.iter().position(|it| it.id == request)?;
+        Some(self.0.remove(at))
+    }
+
+    /// What became of each, in the order in which they completed, if none has failed.
     ///
     /// # Errors
     /// The error of the first request that failed; the buffers are dropped.

@@ -26,8 +26,8 @@ pub use threads::Seat;
 
 /// This process's place among those that were started together. `MPI_COMM_WORLD`, MPI 4.1 §7.2.4.
 ///
-/// It is a [`Communicator`] of all of them. When the world and everything made from it are dropped, what has
-/// been sent is seen through, and the process leaves; if the others keep it waiting for that, it says so on
+/// It is a [`Communicator`] of all of them. When the world and everything made from it are dropped, pending
+/// sends are completed, and the process leaves; if the others keep it waiting for that, it says so on
 /// stderr after five seconds. A process that forgets any of them ([`core::mem::forget`], a reference-counted
 /// cycle) does not leave: when it ends, the others see it as dead. A thread of a world of threads never ends,
 /// so the others wait for it; they also wait for a process that runs another program in its place (`exec`),

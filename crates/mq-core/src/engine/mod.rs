@@ -116,8 +116,8 @@ impl<Q: MatchQueues> Engine<Q> {
         }
     }
 
-    /// The structure of contexts that name none, from the options. Only
-    /// [`AnyQueues`](crate::structures::AnyQueues) uses it: elsewhere the type is the structure.
+    /// What the options say of contexts that name no structure. Only [`AnyQueues`](crate::structures::AnyQueues) heeds
+    /// it: elsewhere the type is the structure.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind

@@ -65,7 +65,7 @@ impl<M> EngineOptions<M> {
     ///
     /// The call comes after the message that reaches the mark has been queued, before the operation
     /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile: to have something done, such as flow
-    /// control, leave a note. A `SharedEngine` holds no lock of its queues meanwhile, so the call may take
+    /// control, record it, and act after the operation. A `SharedEngine` holds no lock of its queues meanwhile, so the call may take
     /// messages out and ask for the use. But it must not let messages arrive, or wait for a thread that
     /// does: calls are made one at a time, and that arrival may have to wait for this one. With a
     /// `SharedEngine` the call may come from another thread's next operation, a moment before the message

@@ -3,7 +3,7 @@
 use super::*;
 use crate::collective::CollectiveCall;
 use crate::config::Config;
-use crate::envelope::ContextId;
+use crate::envelope::{ContextId, Envelope};
 use crate::handle::{Handle, MessageHandle};
 use crate::memory::{Footprint, Memory};
 use crate::meter::Meter;
@@ -68,6 +68,53 @@ pub trait KindVisitor<P: Pattern, R, M> {
     fn visit<Q>(self) -> Self::Output
     where
         Q: MatchQueues<Pattern = P, Receive = R, Message = M> + Footprint + 'static;
+}
+
+/// [`KindVisitor`] for code that hands the queues to other threads, as a `SharedEngine` among threads is:
+/// [`Kind::accept_send`] calls it.
+///
+/// ```
+/// use mq_core::mpi::{MpiEnvelope, MpiPattern};
+/// use mq_core::structures::{Kind, SendKindVisitor};
+/// use mq_core::shared::SharedEngine;
+/// use mq_core::{ContextOptions, Footprint, MatchQueues, Post};
+///
+/// /// Matches with whatever structure it is, from two threads.
+/// struct Messages(u64);
+///
+/// impl SendKindVisitor<MpiPattern, u64, u64> for Messages {
+///     type Output = u64;
+///
+///     fn visit<Q>(self) -> u64
+///     where
+///         Q: MatchQueues<Pattern = MpiPattern, Receive = u64, Message = u64> + Footprint + Send + 'static,
+///     {
+///         let engine: SharedEngine<Q> = SharedEngine::new();
+///         engine.create_context(0, ContextOptions::new()).expect("it is the first");
+///         std::thread::scope(|threads| {
+///             threads.spawn(|| {
+///                 for number in 0..self.0 {
+///                     let _ = engine.arrive(MpiEnvelope::new(0, 3, 7), number).expect("no budget");
+///                 }
+///             });
+///         });
+///         let posted = (0..self.0).map(|receive| engine.post(MpiPattern::new(0, 3, 7), receive));
+///         posted.filter(|posted| matches!(posted, Ok(Post::Matched { .. }))).count() as u64
+///     }
+/// }
+///
+/// let kind: Kind = "rbtree".parse()?;
+/// assert_eq!(kind.accept_send(Messages(10)), 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait SendKindVisitor<P: Pattern, R, M> {
+    /// The result.
+    type Output;
+
+    /// Runs with structure `Q`.
+    fn visit<Q>(self) -> Self::Output
+    where
+        Q: MatchQueues<Pattern = P, Receive = R, Message = M> + Footprint + Send + 'static;
 }
 
 /// A step on queues whose structure is named at run time, compiled for each structure.
@@ -135,6 +182,17 @@ macro_rules! accept {
                 R: 'static,
                 M: 'static,
                 V: KindVisitor<P, R, M>,
+            {
+                match self { $(Self::$variant => visitor.visit::<$type<P, R, M>>(),)* }
+            }
+
+            /// [`accept`](Self::accept) where receives and messages may be handed to other threads.
+            pub fn accept_send<P, R, M, V>(self, visitor: V) -> V::Output
+            where
+                P: Pattern<Envelope: Envelope<Bits: Send> + Send> + Send + 'static,
+                R: Send + 'static,
+                M: Send + 'static,
+                V: SendKindVisitor<P, R, M>,
             {
                 match self { $(Self::$variant => visitor.visit::<$type<P, R, M>>(),)* }
             }

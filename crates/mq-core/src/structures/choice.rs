@@ -109,7 +109,7 @@ impl fmt::Display for Choice {
 }
 
 /// Why a text is no [`Choice`].
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChoiceError {
     /// No structure has this name.
@@ -178,6 +178,12 @@ impl fmt::Display for ChoiceError {
                 allowed,
             } => write!(f, "`{parameter}` cannot be `{value}`; expected {allowed}"),
         }
+    }
+}
+
+impl fmt::Debug for ChoiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

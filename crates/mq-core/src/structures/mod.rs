@@ -29,7 +29,7 @@ use core::fmt;
 use core::str::FromStr;
 
 pub use self::adaptive::{Adaptive, ListThenBins};
-pub use self::any::{AnyQueues, KindVisitor, QueuesVisitor};
+pub use self::any::{AnyQueues, KindVisitor, QueuesVisitor, SendKindVisitor};
 pub use self::array::{Array, RankHeads};
 pub use self::bins::{Bins, HashedBins};
 pub use self::choice::{Choice, ChoiceError};

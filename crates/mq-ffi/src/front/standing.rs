@@ -7,7 +7,7 @@
 use core::ffi::c_void;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use mq_core::{Engine, Entry, Handle, MatchQueues, Pattern, Source, TrafficClass};
+use mq_core::{Engine, Entry, Handle, MatchQueues, Source, TrafficClass};
 
 use super::layout::{MQ_FRONT_SLOT, mq_front, mq_parked, wanted_by};
 use super::memory::LEAST_ROOM;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
-use mq_core::{Engine, Entry, Envelope, Error, Pattern, Removed, Source};
+use mq_core::{Engine, Entry, Error, Removed, Source};
 
 use super::{Watch, show};
 use crate::matching::{EntryOf, Queues, RemovedOf, purge};

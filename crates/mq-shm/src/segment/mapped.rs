@@ -28,7 +28,7 @@ use crate::fastbox::FastBox;
 use crate::ids::{CellId, Process};
 use crate::large::ring::Ring;
 use crate::layout::{Geometry, PAGE};
-use crate::liveness;
+use crate::liveness::{self, Gone};
 use crate::place::Place;
 use crate::segment::{File, Memory, Part, header};
 
@@ -169,15 +169,16 @@ impl Mapped {
     /// out by themselves unless it ended before it joined. Nothing changes if the kernel says that the
     /// process that has joined lives: it was started by the one that has ended. If the kernel cannot be
     /// asked, as for a process in a container of its own, the caller is believed: the others take no more
-    /// messages from it, and give up what they share with it, so it must really have ended.
+    /// messages from it, and give up what they share with it, so it must really have ended. Returns how it has ended,
+    /// if it had joined.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`].
-    pub fn ended(&self, process: Process) -> Result<(), ShmError> {
+    pub fn ended(&self, process: Process) -> Result<Option<Gone>, ShmError> {
         self.geometry.check(process)?;
-        liveness::ended(self.place(process));
+        let how = liveness::ended(self.place(process));
         estate::settle(self, None);
-        Ok(())
+        Ok(how)
     }
 
     /// Whether the memory that a process had for its messages has been given back to the system. That happens

@@ -5,8 +5,8 @@ use mq_core::shared::{Sharding, SharedEngine};
 use mq_core::structures::{Kind, List};
 use mq_core::{
     Arrive, Budget, Config, ContextOptions, EngineOptions, EntryOf, EnvelopeOf, FoundOf, Handle,
-    MatchQueues, MessageHandle, Meter, Pattern, Rank, RemovedOf, Scope, ShownOf, Source, TakenOf,
-    Used, matches,
+    MatchQueues, MessageHandle, Meter, Rank, RemovedOf, Scope, ShownOf, Source, TakenOf, Used,
+    matches,
 };
 
 use super::*;

@@ -116,7 +116,7 @@ fn clusters_are_never_recommended() {
         WANTED,
     );
     assert_eq!(verdict.recommended, "indexed");
-    let end = " (clusters had the trace's own profile, which a library has not.)";
+    let end = " (clusters was given the trace's own profile, which a library would not have.)";
     assert!(verdict.verdict.ends_with(end), "{}", verdict.verdict);
 }
 

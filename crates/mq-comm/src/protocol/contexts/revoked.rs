@@ -7,8 +7,8 @@
 //!
 //! Agreements go on, by which those that live decide how: their messages have tags of their own.
 
+use mq_core::Entry;
 use mq_core::mpi::{MpiPattern, TagSelector};
-use mq_core::{Entry, Pattern};
 use mq_shm::Process;
 
 use super::{Contexts, Life, Open, is_of_collectives, of_collectives, of_user};
