@@ -1,8 +1,11 @@
 //! What an engine keeps when it is cleared, and what it forgets.
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
-use mq_core::structures::{Kind, KindVisitor};
-use mq_core::{Arrive, ContextOptions, Engine, EngineOptions, Footprint, MatchQueues, Post};
+use mq_core::structures::{ColPnp, Kind, KindVisitor};
+use mq_core::{
+    Arrive, CollectiveCall, Config, ContextId, ContextOptions, Engine, EngineOptions, Footprint,
+    MatchQueues, Post, Queue, TrafficClass,
+};
 
 /// What a structure of each kind is asked to do.
 struct Rounds {
@@ -99,4 +102,46 @@ fn the_storage_of_a_burst_goes() {
         assert!(bytes.cleared <= bytes.drained, "{kind}");
         assert!(bytes.cleared - bytes.fresh < bytes.filled / 10, "{kind}");
     }
+}
+
+#[test]
+fn lists_of_collectives_and_partners_go() {
+    const RANKS: u32 = 100;
+    let mut queues =
+        ColPnp::<MpiPattern, u32, u32>::with_config(&Config::default().with_size(RANKS));
+    let class = TrafficClass::Gather;
+    for _ in 0..2 {
+        queues.announce(&CollectiveCall::new(ContextId(0), class, 8, RANKS));
+        for rank in 0..RANKS {
+            let _ = queues.arrive(MpiEnvelope::new(0, rank, -19).with_class(class), rank);
+            let _ = queues.arrive(MpiEnvelope::new(0, rank % 4, 7), rank);
+        }
+        for rank in (0..RANKS).rev() {
+            let _ = queues.post(MpiPattern::new(0, rank, -19).with_class(class), rank);
+        }
+    }
+    let learned = |queues: &ColPnp<_, _, _>| {
+        let queue = Queue::Unexpected;
+        (queues.dedicated_lists(queue), queues.partners(queue))
+    };
+    let (lists, partners) = learned(&queues);
+    assert!(lists > 0 && partners > 0, "{lists}, {partners}");
+    queues.clear();
+    assert_eq!(learned(&queues), (0, 0));
+}
+
+#[test]
+fn what_a_sender_has_sent_before_makes_it_no_partner() {
+    const RANKS: u32 = 10;
+    let mut queues =
+        ColPnp::<MpiPattern, u32, u32>::with_config(&Config::default().with_size(RANKS));
+    for i in 0..99 {
+        let _ = queues.arrive(MpiEnvelope::new(0, 1, 7), i);
+    }
+    queues.clear();
+    // As many of each, so that none is above the average.
+    for i in 0..100 {
+        let _ = queues.arrive(MpiEnvelope::new(0, i % RANKS, 7), i);
+    }
+    assert_eq!(queues.partners(Queue::Unexpected), 0);
 }

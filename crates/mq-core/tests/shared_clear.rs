@@ -110,7 +110,7 @@ fn plan_of_one(call: &CollectiveCall) -> usize {
 }
 
 #[test]
-fn an_announced_collective_is_known_in_every_place() {
+fn an_announced_collective_is_known_in_every_place_until_all_is_cleared() {
     const RANKS: u32 = 64;
     let class = TrafficClass::Gather;
     let options = EngineOptions::new();
@@ -125,6 +125,8 @@ fn an_announced_collective_is_known_in_every_place() {
     let before = engine.memory().index;
     engine.announce(&call).expect("the context is there");
     assert_eq!(engine.memory().index - before, places * alone);
+    engine.clear();
+    assert_eq!(engine.memory().index, before);
     for _ in 0..3 {
         engine.announce(&call).expect("the context is there");
         for rank in 0..RANKS {

@@ -67,3 +67,19 @@ fn a_freed_context_lets_go_of_its_profile() {
     engine.free_context(0, &mut |_| {}).expect("it is there");
     assert!(kept.upgrade().is_none());
 }
+
+#[test]
+fn the_shards_of_a_context_are_counted() {
+    let [four, eight] = [4, 8].map(|shards| {
+        let sharding = Sharding::new().shards(shards);
+        let engine: SharedEngine<Queues> =
+            SharedEngine::with_options(EngineOptions::new(), sharding);
+        let made = engine.create_context(0, ContextOptions::new());
+        let context = made.expect("a new context");
+        let before = engine.memory().index;
+        context.divide().expect("it exists");
+        engine.memory().index - before
+    });
+    assert!(four >= 4 * size_of::<Queues>(), "{four}");
+    assert_eq!(eight, 2 * four);
+}

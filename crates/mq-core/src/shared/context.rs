@@ -417,3 +417,34 @@ impl<Q: MatchQueues + Footprint> Context<Q> {
         shards.fold(own + all.whole.queues.memory(), |a, b| a + b)
     }
 }
+
+#[cfg(all(test, not(mq_loom)))]
+mod tests {
+    use super::*;
+    use crate::ContextOptions;
+    use crate::mpi::MpiPattern;
+    use crate::structures::Indexed;
+
+    #[test]
+    fn waits_of_another_life_or_before_the_division_do_not_count() {
+        let id = ContextId(0);
+        let context: Context<Indexed<MpiPattern, u32, u32>> =
+            Context::new(id, Sharding::new().shards(2), None);
+        for life in 1..=2 {
+            // Threads that meet at a context that does not exist wait for each other too.
+            context.whole().pressure.waited(0, false);
+            let terms = Terms::new(id, &ContextOptions::new());
+            assert_eq!(context.begin(terms, Config::default()), Ok(life));
+            assert_eq!(context.whole().pressure.waits(), 0);
+            context.make_shards();
+            for shard in &mut context.lock_all().shards {
+                shard.pressure.waited(0, false);
+            }
+            context.divide(None);
+            for shard in &context.lock_all().shards {
+                assert_eq!(shard.pressure.waits(), 0);
+            }
+            assert!(context.end().is_ok());
+        }
+    }
+}

@@ -156,4 +156,18 @@ mod tests {
             assert_eq!(queues.route().is_binned(), rank != 0);
         }
     }
+
+    #[test]
+    fn a_search_of_exactly_the_threshold_makes_no_bins_yet() {
+        let mut config = Config::default();
+        config.tuning.adaptive_search = 5;
+        let mut queues = Adaptive::<MpiPattern, u32, ()>::with_config(&config);
+        for rank in 0..6 {
+            let _ = queues.post(MpiPattern::new(0, rank, 0), rank);
+        }
+        for (rank, is_binned) in [(4, false), (5, true)] {
+            assert!(queues.find_receive(&MpiEnvelope::new(0, rank, 0)).is_some());
+            assert_eq!(queues.route().is_binned(), is_binned);
+        }
+    }
 }

@@ -430,6 +430,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_call_that_needs_no_more_lists_than_there_are_gets_none() {
+        let mut queues = Col::with_config(&Config::default().with_size(RANKS));
+        for (ranks, lists) in [(32, 17), (16, 17), (33, 17), (64, 17 + 33)] {
+            // The first of its kind, and one by its profile.
+            gather(&mut queues, ranks, true);
+            gather(&mut queues, ranks, true);
+            let dedicated = queues.dedicated_lists(Queue::Unexpected);
+            assert_eq!(dedicated, lists, "of {ranks} ranks");
+        }
+    }
+
     /// As at the root of a gather in the paper, §5.2.
     #[test]
     fn receives_that_wait_get_lists_up_to_the_limit_too() {

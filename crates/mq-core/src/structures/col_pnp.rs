@@ -156,7 +156,49 @@ impl Plan for Unified {
 mod tests {
     use super::*;
     use crate::mpi::{MpiEnvelope, MpiPattern};
-    use crate::{MatchQueues, Source, Visits};
+    use crate::{MatchQueues, Source, Tuning, Visits};
+
+    type Queues = ColPnp<MpiPattern, u32, u32>;
+
+    const BOTH: [Queue; 2] = [Queue::Posted, Queue::Unexpected];
+
+    /// A gather whose entries all wait in one of the queues, and are searched for in reverse.
+    fn gather(queues: &mut Queues, queue: Queue, ranks: u32) {
+        let class = TrafficClass::Gather;
+        let post = |queues: &mut Queues, rank| {
+            let _ = queues.post(MpiPattern::new(0, rank, -19).with_class(class), rank);
+        };
+        let arrive = |queues: &mut Queues, rank| {
+            let _ = queues.arrive(MpiEnvelope::new(0, rank, -19).with_class(class), rank);
+        };
+        match queue {
+            Queue::Posted => {
+                (0..ranks).for_each(|rank| post(queues, rank));
+                (0..ranks).rev().for_each(|rank| arrive(queues, rank));
+            }
+            Queue::Unexpected => {
+                (0..ranks).for_each(|rank| arrive(queues, rank));
+                (0..ranks).rev().for_each(|rank| post(queues, rank));
+            }
+        }
+    }
+
+    /// As many receives and messages that do not match, of each of the first ranks.
+    fn wait_twice(queues: &mut Queues, context: u32, ranks: u32) {
+        for i in 0..2 * ranks {
+            let _ = queues.post(MpiPattern::new(context, i % ranks, 5), i);
+            let _ = queues.arrive(MpiEnvelope::new(context, i % ranks, 6), i);
+        }
+    }
+
+    fn with_collective_k(k: f64) -> Queues {
+        let tuning = Tuning::default().with(|tuning| tuning.collective_k = k);
+        let config = Config {
+            tuning,
+            ..Config::default()
+        };
+        Queues::with_config(&config)
+    }
 
     /// What cannot match is not compared, whoever it is from.
     #[test]
@@ -188,5 +230,75 @@ mod tests {
             queues.partners(Queue::Posted) + queues.dedicated_lists(Queue::Posted),
             0
         );
+    }
+
+    /// A gather of 16 ranks needs 9 lists, half as many. The square root of the ranks that were seen is 4.
+    #[test]
+    fn collectives_that_nobody_announces_get_the_lists_that_the_size_told_allows() {
+        for queue in BOTH {
+            for (told, lists) in [(None, 4), (Some(1_000), 9)] {
+                let mut queues = with_collective_k(1.0);
+                if let Some(size) = told {
+                    queues.add_context(&Config::default().with_size(size));
+                }
+                gather(&mut queues, queue, 16);
+                gather(&mut queues, queue, 16);
+                assert_eq!(queues.dedicated_lists(queue), lists, "{queue:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_announced_collective_has_its_lists_before_its_first_element() {
+        let call = CollectiveCall::new(ContextId(0), TrafficClass::Gather, 8, 1_000);
+        for queue in BOTH {
+            let mut queues = with_collective_k(1.0);
+            queues.announce(&call);
+            gather(&mut queues, queue, 16);
+            assert_eq!(queues.dedicated_lists(queue), 0);
+            queues.announce(&call);
+            assert_eq!(queues.dedicated_lists(queue), 9, "{queue:?}");
+        }
+    }
+
+    /// Senders that are all alike are above the average of a larger communicator.
+    #[test]
+    fn senders_become_partners_by_the_size_told() {
+        for (told, partners) in [(None, 0), (Some(10_000), 50)] {
+            let mut queues = Queues::with_config(&Config::default());
+            if let Some(size) = told {
+                queues.add_context(&Config::default().with_size(size));
+            }
+            wait_twice(&mut queues, 0, 50);
+            assert_eq!(BOTH.map(|queue| queues.partners(queue)), [partners; 2]);
+        }
+    }
+
+    #[test]
+    fn partners_of_a_freed_context_are_partners_no_more() {
+        let mut queues = Queues::with_config(&Config::default().with_size(10_000));
+        wait_twice(&mut queues, 3, 50);
+        assert_eq!(BOTH.map(|queue| queues.partners(queue)), [50; 2]);
+        queues.purge(&mut |_| true, &mut |_| {});
+        queues.remove_context(ContextId(3));
+        assert_eq!(BOTH.map(|queue| queues.partners(queue)), [0; 2]);
+    }
+
+    #[test]
+    fn shared_lists_that_have_emptied_are_used_again() {
+        let mut queues = Queues::with_config(&Config::default().with_size(100));
+        for sender in 0..50 {
+            // In each round another sender is busy.
+            for i in 0..200 {
+                let _ = queues.arrive(MpiEnvelope::new(0, sender, 5), i);
+            }
+            for i in 0..200 {
+                let _ = queues.post(MpiPattern::new(0, sender, 5), i);
+            }
+        }
+        assert_eq!(queues.partners(Queue::Unexpected), 50);
+        // The lists of either plan have every other number.
+        let lists = queues.plan(Queue::Unexpected).lists() / 2;
+        assert!(lists <= 50 + 3, "{lists} lists");
     }
 }

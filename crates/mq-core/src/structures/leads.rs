@@ -382,4 +382,27 @@ mod tests {
         }
         assert_eq!(queues.waiting, 0);
     }
+
+    #[test]
+    fn contexts_created_later_are_planned_for_the_size_told_last() {
+        let mut queues = Array::<MpiPattern, u32, u32>::with_config(&Config::default());
+        queues.update_context(ContextId(7), &Config::default().with_size(64));
+        let _ = queues.post(MpiPattern::new(7, 1, 5), 1);
+        let planned = queues.queues(ContextId(7)).map(|q| q.route().allocated());
+        assert_eq!(planned, Some(64));
+    }
+
+    #[test]
+    fn of_a_removed_context_what_was_queued_counts_and_no_plan_is_awaited() {
+        let mut queues = Array::<MpiPattern, u32, u32>::with_config(&Config::default());
+        for context in 0..2 {
+            let _ = queues.post(MpiPattern::new(context, 1, 5), 1);
+            let _ = queues.arrive(MpiEnvelope::new(context, 1, 6), 2);
+        }
+        // It waits for its next size, since it holds something.
+        queues.update_context(ContextId(0), &Config::default().with_size(64));
+        assert_eq!((queues.waiting, queues.queued_total()), (1, 4));
+        queues.remove_context(ContextId(0));
+        assert_eq!((queues.waiting, queues.queued_total()), (0, 4));
+    }
 }

@@ -306,7 +306,28 @@ impl Plan for Partners {
 mod tests {
     use super::*;
     use crate::mpi::{MpiEnvelope, MpiPattern};
-    use crate::{ContextOptions, Engine, MatchQueues, Post, TrafficClass};
+    use crate::{ContextOptions, Engine, Entry, MatchQueues, Post, TrafficClass, Visits};
+
+    /// Queues of so many ranks, of which one can be a partner.
+    fn with_room_for_one(ranks: u32, threshold: u32) -> Pnp<MpiPattern, (), ()> {
+        let mut config = Config::default().with_size(ranks);
+        config.tuning.point_to_point_k = 1.2 / f64::from(ranks).sqrt();
+        config.tuning.partner_threshold = threshold;
+        Pnp::with_config(&config)
+    }
+
+    /// Empties the queues. Then fifty messages of another rank arrive, and one of this rank: the entries that its
+    /// receive visits, which is one if the sender is a partner.
+    fn visited_behind_others(queues: &mut Pnp<MpiPattern, (), ()>, rank: u32) -> u64 {
+        queues.purge(&mut |_| true, &mut |_| {});
+        for tag in 0..50 {
+            let _ = queues.arrive(MpiEnvelope::new(0, rank + 1, tag), ());
+        }
+        let _ = queues.arrive(MpiEnvelope::new(0, rank, 0), ());
+        let mut visits = Visits::default();
+        let _ = queues.post_metered(MpiPattern::new(0, rank, 0), (), &mut visits);
+        visits.unexpected
+    }
 
     #[test]
     fn busy_senders_become_partners_and_never_more_than_the_limit() {
@@ -442,5 +463,55 @@ mod tests {
             }
         }
         assert!(bytes(&queues) <= least, "{} > {least}", bytes(&queues));
+    }
+
+    #[test]
+    fn if_there_is_room_for_one_the_busiest_sender_gets_it() {
+        let mut queues = with_room_for_one(100, 100);
+        for i in 0..100 {
+            let rank = [3, 5, 5, 4][i % 4];
+            let _ = queues.arrive(MpiEnvelope::new(0, rank, 0), ());
+        }
+        assert_eq!(queues.partners(Queue::Unexpected), 1);
+        assert_eq!(visited_behind_others(&mut queues, 5), 1);
+    }
+
+    /// They neither take the only place, nor do they raise the average.
+    #[test]
+    fn what_senders_of_a_freed_context_sent_counts_no_more() {
+        let mut queues = with_room_for_one(4, 100);
+        // One that stays, so that the list does not empty.
+        let _ = queues.arrive(MpiEnvelope::new(0, 0, 0), ());
+        for _ in 0..98 {
+            let _ = queues.arrive(MpiEnvelope::new(1, 1, 0), ());
+        }
+        let is_freed = |entry: Entry<'_, MpiPattern, (), ()>| match entry {
+            Entry::Posted(..) => false,
+            Entry::Unexpected(envelope, _) => envelope.context() == ContextId(1),
+        };
+        queues.purge(&mut |entry| is_freed(entry), &mut |_| {});
+        queues.remove_context(ContextId(1));
+        for i in 0..99 {
+            let rank = [0, 1, 2, 3, 3][i % 5];
+            let _ = queues.arrive(MpiEnvelope::new(0, rank, 0), ());
+        }
+        assert_eq!(visited_behind_others(&mut queues, 3), 1);
+    }
+
+    #[test]
+    fn senders_that_were_forgotten_do_not_raise_the_average() {
+        const RANKS: u32 = 30;
+        let mut queues = with_room_for_one(RANKS, 4);
+        // One that stays, so that the list does not empty.
+        let _ = queues.arrive(MpiEnvelope::new(0, 0, 1), ());
+        for i in 0..100 * RANKS {
+            let _ = queues.arrive(MpiEnvelope::new(0, i % RANKS, 0), ());
+            let _ = queues.post(MpiPattern::new(0, i % RANKS, 0), ());
+        }
+        assert_eq!(queues.partners(Queue::Unexpected), 0);
+        for _ in 0..3 {
+            let _ = queues.arrive(MpiEnvelope::new(0, 5, 0), ());
+        }
+        assert_eq!(visited_behind_others(&mut queues, 5), 1);
     }
 }

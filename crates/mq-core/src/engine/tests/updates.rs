@@ -5,11 +5,13 @@ use super::*;
 #[test]
 fn a_context_in_use_gets_the_terms_that_its_entries_keep() {
     let limits = [Budget::UNLIMITED, Budget::UNLIMITED.entries(9)];
-    for (budget, number) in limits
-        .into_iter()
-        .flat_map(|limit| [(limit, 0), (limit, 7)])
+    let kinds = Kind::ALL.iter();
+    let limited = kinds.flat_map(|&kind| limits.map(|limit| (kind, limit)));
+    for (kind, budget, number) in
+        limited.flat_map(|(kind, limit)| [(kind, limit, 0), (kind, limit, 7)])
     {
-        let mut engine: Engine<Queues> = Engine::with_options(EngineOptions::new().budget(budget));
+        let options = EngineOptions::new().kind(kind).budget(budget);
+        let mut engine: Engine<AnyQueues<MpiPattern, u32, Vec<u8>>> = Engine::with_options(options);
         let other = number + 1;
         for context in [number, other] {
             let created = engine.create_context(context, ContextOptions::new());
@@ -20,6 +22,7 @@ fn a_context_in_use_gets_the_terms_that_its_entries_keep() {
             panic!("nothing is there to match");
         };
         let _ = engine.arrive(MpiEnvelope::new(number, 3, -7), vec![]);
+        // Of a rank that the new size leaves out, but in a context that keeps its own.
         let _ = engine.arrive(MpiEnvelope::new(other, 8, 7), vec![]);
         let (id, four) = (ContextId(number), || ContextOptions::new().size(4));
         for (options, error) in [
@@ -42,7 +45,7 @@ fn a_context_in_use_gets_the_terms_that_its_entries_keep() {
         let unknown = engine.update_context(other + 1, four());
         assert_eq!(unknown, Err(Error::UnknownContext(ContextId(other + 1))));
 
-        assert_eq!(engine.update_context(number, four()), Ok(()));
+        assert_eq!(engine.update_context(number, four()), Ok(()), "{kind}");
         let refused = engine.arrive(MpiEnvelope::new(number, 4, 7), vec![]);
         let error = refused.expect_err("no such rank").error;
         assert!(matches!(error, Error::RankOutOfRange { .. }), "{error}");
