@@ -1,6 +1,6 @@
-//! Particles that wander between processes: structs are sent as their bytes, lists of unknown length are received after a
-//! matched probe, parameters are broadcast, parts of the processes have a communicator of their own, and an option is set
-//! in code.
+//! Particles that wander between processes: structs are sent as their bytes, lists of unknown length are received
+//! after a matched probe, parameters are broadcast, parts of the processes have a communicator of their own, and an
+//! option is set in code.
 //!
 //! Run it: `cargo build --release -p mq-examples --examples`, then `mq run -n 4 -- target/release/examples/particles`
 

@@ -1,7 +1,7 @@
 //! The end of a process that would otherwise unwind past memory that is lent.
 //!
-//! A panic of the library while an operation that is to end has lent its buffer would leave the loan in the pool. No such
-//! panic is known.
+//! A panic of the library while an operation that is to end has lent its buffer would leave the loan in the pool. No
+//! such panic is known.
 
 /// Ends the process when it is dropped; to be forgotten when no memory is lent any more.
 pub(crate) struct AbortOnUnwind;

@@ -40,14 +40,14 @@
 //! under `MPI_THREAD_FUNNELED`. Other threads may compute.
 //!
 //! # Progress
-//! There is no progress thread: a process makes progress only inside calls of this crate that look for
-//! messages, or [`Communicator::progress`]. A short message has left when `send` or `isend` returns, unless its
-//! receiver has not taken in the last six to thirty (by their length), or has too many unexpected messages. A large one is announced (rendezvous). If
-//! its receiver copies it from the sender's memory or from a shared buffer, only the receiver has to make
-//! progress; if it goes through a ring, or both processes copy, both have to be in calls at the same time. (Up
-//! to 64 KiB, a message that follows one which was waited for may be put into a ring immediately, where the
-//! receiver finds it.) Deaths, too, are noticed in calls. So a process that computes for long between `isend`
-//! and `wait` calls `progress` now and then.
+//! There is no progress thread: a process makes progress only inside calls of this crate that look for messages, or
+//! [`Communicator::progress`]. A short message has left when `send` or `isend` returns, unless its receiver has not
+//! taken in the last six to thirty (by their length), or has too many unexpected messages. A large one is announced
+//! (rendezvous). If its receiver copies it from the sender's memory or from a shared buffer, only the receiver has to
+//! make progress; if it goes through a ring, or both processes copy, both have to be in calls at the same time. (Up
+//! to 64 KiB, a message that follows one which was waited for may be put into a ring immediately, where the receiver
+//! finds it.) Deaths, too, are noticed in calls. So a process that computes for long between `isend` and `wait` calls
+//! `progress` now and then.
 //!
 //! # Memory of unexpected messages
 //! Unexpected messages are kept at the receiver, short ones with their data. When they take more than

@@ -41,8 +41,8 @@ impl Signals {
         let mut ends = SigSet::empty();
         ends.add(nix::sys::signal::SIGCHLD);
         ends.thread_unblock()?;
-        // Output that would be too large for its file is an error of the write, as on a full disk, and no reason to end.
-        // The ranks get the signal all the same: `exec` resets a handler.
+        // Output that would be too large for its file is an error of the write, as on a full disk, and no reason to
+        // end. The ranks get the signal all the same: `exec` resets a handler.
         flag::register(SIGXFSZ, Arc::default())?;
         Ok(Self { delivery })
     }

@@ -88,7 +88,7 @@ impl State {
         let class = word.class().ok_or_else(|| corrupt("a class", from))?;
         let envelope = header::envelope(bits, word.context(), class);
         let refused = self.contexts.refuse(word.context(), header::tag_of(bits));
-        if refused || !self.admit(word.context()) || self.leaving {
+        if refused || !self.admit(word.context()) || self.departure.is_leaving {
             return Ok(self.discard(message, &bytes));
         }
         if let Some(Taken { receive, unwanted }) = self.matching.front.matched(bits, word) {

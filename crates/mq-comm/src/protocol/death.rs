@@ -13,6 +13,16 @@ use crate::request::{ANYONE, Outcome, Slot, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
+/// How far the ends of other processes are known.
+#[derive(Debug, Default)]
+pub(super) struct Deaths {
+    /// Processes that have ended, and from which all has been taken in.
+    pub(super) ended: usize,
+    /// Rounds in which messages may yet be taken in before receives from any source are told of a death; 0 if there is
+    /// nothing to tell.
+    pub(super) untold: u32,
+}
+
 impl<T: Transport> Core<T> {
     /// A process has ended, and all that it had sent has been received: anything else that was to come from
     /// it, or to go to it, never will.
@@ -33,7 +43,7 @@ impl<T: Transport> Core<T> {
         self.state.set_wants_announcements(process, false);
         self.state.contexts.gone(process, how);
         self.state.obstacles += 1;
-        self.state.ended += 1;
+        self.state.deaths.ended += 1;
         if let Some((Target::Message(message), _)) =
             self.state.peers[process.index()].assembly.take()
         {
@@ -42,7 +52,7 @@ impl<T: Transport> Core<T> {
         self.lose_announced(process, how);
         self.fail_requests(process, how);
         if how == Gone::Died {
-            self.state.untold = ROUNDS;
+            self.state.deaths.untold = ROUNDS;
         }
         // What of its messages was kept, and is lost, takes no memory any more.
         self.after_release();
@@ -92,11 +102,11 @@ impl<T: Transport> Core<T> {
     #[cold]
     #[inline(never)]
     pub(crate) fn tell_of_deaths(&mut self, moved: bool) -> bool {
-        self.state.untold -= 1;
-        if moved && self.state.untold > 0 {
+        self.state.deaths.untold -= 1;
+        if moved && self.state.deaths.untold > 0 {
             return true;
         }
-        self.state.untold = 0;
+        self.state.deaths.untold = 0;
         let waits = |slot: &Slot| matches!(slot.stage, Stage::Posted | Stage::Hand);
         let dead = |slot: &Slot| self.state.contexts.open(slot.context)?.unacknowledged;
         let concerned: Vec<(u32, Process)> = (self.state.requests.all())

@@ -62,22 +62,6 @@ impl State {
     pub(super) fn is_flooded(&self) -> bool {
         self.messages.bytes() > self.flood.limit
     }
-
-    /// Whether a message to a process is announced only because that has asked for it.
-    #[inline]
-    pub(super) fn is_held_back(&self, to: Process, bytes: usize) -> bool {
-        bytes <= self.eager_limit && self.peers[to.index()].wants_announcements
-    }
-
-    /// Another process wants all messages to it to be announced, or no longer does.
-    pub(super) fn set_wants_announcements(&mut self, process: Process, wants: bool) {
-        self.peers[process.index()].wants_announcements = wants;
-        let any = self.peers.iter().any(|peer| peer.wants_announcements);
-        self.eager_below = match any {
-            true => 0,
-            false => self.eager_limit.saturating_add(1),
-        };
-    }
 }
 
 impl<T: Transport> Core<T> {
@@ -146,7 +130,7 @@ impl<T: Transport> Core<T> {
     /// Announces the messages that wait to be sent to a process, instead of sending them with their bytes.
     #[cold]
     pub(super) fn announce_waiting(&mut self, to: Process) -> Result<(), Error> {
-        if self.has_left && self.state.has_failed {
+        if self.state.departure.is_death() {
             // It dies, and nobody could fetch them.
             return Ok(());
         }

@@ -76,7 +76,7 @@ impl<T: Transport> Core<T> {
         }
         self.note_turn(from);
         let is_shared = remote.shared.is_some();
-        let chosen = match self.state.single_copy_from {
+        let chosen = match self.state.ways.single_copy_from {
             Some(_) if is_shared => Chosen::always(Way::Read),
             Some(shortest) if total < shortest => Chosen::always(Way::Ring),
             Some(_) => Chosen::always(Way::Read),

@@ -37,15 +37,44 @@ impl Failures {
     }
 }
 
+/// Whether this process leaves, and why.
+#[derive(Debug)]
+pub(crate) struct Departure {
+    /// It does, once and for all.
+    has_begun: bool,
+    /// It does without a failure, and has no communicator any more.
+    pub(super) is_leaving: bool,
+    /// The program has ended with an error, and the process dies.
+    pub(crate) has_failed: bool,
+    /// The world was entered while the thread panicked: then another panic is not what ends it.
+    is_of_panic: bool,
+}
+
+impl Departure {
+    pub(super) fn none_yet() -> Self {
+        Self {
+            has_begun: false,
+            is_leaving: false,
+            has_failed: false,
+            is_of_panic: std::thread::panicking(),
+        }
+    }
+
+    /// Whether the process is dying.
+    pub(super) fn is_death(&self) -> bool {
+        self.has_begun && self.has_failed
+    }
+}
+
 impl<T: Transport> Core<T> {
     /// Sees through what others wait for before this process leaves: messages that are still to be sent or
     /// fetched. When it dies, in a panic or of an error, it only makes sure that nobody fetches memory that
     /// no longer exists.
     fn leave(&mut self) -> Result<(), Error> {
-        let panics = std::thread::panicking() && !self.state.is_of_panic;
-        if self.state.has_failed || panics {
+        let panics = std::thread::panicking() && !self.state.departure.is_of_panic;
+        if self.state.departure.has_failed || panics {
             // From now on, nothing more is announced.
-            self.state.has_failed = true;
+            self.state.departure.has_failed = true;
             let mut withdrawn = Ok(());
             for send in self.state.requests.in_stage(Stage::Announced) {
                 let slot = self.state.requests.at(send);
@@ -62,7 +91,7 @@ impl<T: Transport> Core<T> {
         }
         // Nobody here receives any more. A process that has announced something may be leaving as well, and
         // wait for an answer before it gives one.
-        self.state.leaving = true;
+        self.state.departure.is_leaving = true;
         let mut answered = Ok(());
         for (from, send) in self.state.discard_announced() {
             // Each sender waits for its own.
@@ -110,10 +139,10 @@ impl<T: Transport> Core<T> {
     /// Leaves, once. If that fails, the others are told that this process has died: what it sent last may be
     /// lost.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
-        if self.has_left || self.is_a_copy() {
+        if self.state.departure.has_begun || self.is_a_copy() {
             return Ok(());
         }
-        self.has_left = true;
+        self.state.departure.has_begun = true;
         step(Step::Leaving);
         let left = self.leave();
         if left.is_err() {

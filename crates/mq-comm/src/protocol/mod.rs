@@ -39,6 +39,7 @@ mod arrive;
 mod blocking;
 mod contexts;
 mod death;
+mod eager;
 mod flood;
 mod follow;
 mod front;
@@ -61,14 +62,16 @@ use mq_shm::wait::Idle;
 use mq_shm::{Origin, Peeked, Process};
 
 use crate::error::Error;
-use crate::header::Word;
 use crate::messages::Messages;
 use crate::options::Options;
 use crate::profile::Profile;
 use crate::request::{Requests, Stage};
 use crate::transport::Transport;
 use contexts::Contexts;
+use death::Deaths;
+use eager::Eager;
 use flood::Flood;
+use leave::Departure;
 use matching::Matching;
 use outboxes::Outboxes;
 use peer::{Peer, Target};
@@ -104,8 +107,6 @@ pub(crate) struct Core<T: Transport> {
     tells: Option<String>,
     /// The process itself: a child may have a copy of this.
     origin: Origin,
-    /// Whether what others wait for has been seen through.
-    has_left: bool,
 }
 
 /// All that a process knows apart from the transport.
@@ -120,44 +121,26 @@ pub(crate) struct State {
     pub(crate) rings: Rings,
     pub(crate) contexts: Contexts,
     pub(crate) profile: Profile,
-    pub(crate) eager_limit: usize,
-    /// Shorter messages are eager, whoever they are for.
-    eager_below: usize,
+    eager: Eager,
     flood: Flood,
-    /// The longest message that others may send ahead.
-    longest_ahead: u32,
-    /// The shortest message that is read from the sender's memory; if `None`, whatever is quicker.
-    single_copy_from: Option<u64>,
-    /// The messages by which that is found out.
     ways: Ways,
     /// A message that a probe has shown and that may still be in the transport: the next one has to find it.
     shown: Option<Peeked>,
     /// A failure to go on with the outboxes that has not been reported yet.
     pub(crate) failure: Option<Error>,
     pub(crate) bypass: bool,
-    /// The program has no communicator any more.
-    leaving: bool,
-    /// The program has ended with an error, and the process dies.
-    pub(crate) has_failed: bool,
-    /// The world was entered while the thread panicked: then another panic is not what ends it.
-    is_of_panic: bool,
+    pub(crate) departure: Departure,
     /// There may be something in an outbox or a ring: see [`State::is_busy`].
     pub(crate) attention: bool,
     /// Reasons why a blocking receive cannot go straight to the transport: processes that have ended, revoked
     /// communicators, and a user who has switched that off.
     pub(crate) obstacles: usize,
-    /// Processes that have ended, and from which all has been taken in.
-    pub(crate) ended: usize,
-    /// Rounds in which messages may yet be taken in before receives from any source are told of a death; 0 if there is
-    /// nothing to tell.
-    pub(crate) untold: u32,
+    deaths: Deaths,
 }
 
 impl<T: Transport> Core<T> {
     pub(crate) fn new(transport: T, options: &Options) -> Self {
         let processes = transport.processes();
-
-        let longest_ahead = ahead::longest_wanted(options);
         let mut state = State {
             me: transport.me(),
             matching: Matching::new(&options.structure),
@@ -168,26 +151,16 @@ impl<T: Transport> Core<T> {
             rings: Rings::default(),
             contexts: Contexts::new(processes),
             profile: Profile::default(),
-            eager_limit: options.eager_limit,
-            eager_below: options.eager_limit.saturating_add(1),
+            eager: Eager::new(options.eager_limit),
             flood: Flood::new(options),
-            longest_ahead,
-            single_copy_from: match options.single_copy_from {
-                Some(bytes) => Some(bytes as u64),
-                // There is nothing to find out.
-                None => (!options.single_copy).then_some(u64::MAX),
-            },
-            ways: Ways::new(longest_ahead, transport.may_ask_for_help()),
+            ways: Ways::new(options, transport.may_ask_for_help()),
             shown: None,
             failure: None,
             bypass: options.bypass,
-            leaving: false,
-            has_failed: false,
-            is_of_panic: std::thread::panicking(),
+            departure: Departure::none_yet(),
             attention: false,
             obstacles: usize::from(!options.bypass),
-            ended: 0,
-            untold: 0,
+            deaths: Deaths::default(),
         };
         state.create_contexts(0);
         Self {
@@ -207,7 +180,6 @@ impl<T: Transport> Core<T> {
                 )
             }),
             origin: Origin::here(),
-            has_left: false,
         }
     }
 
@@ -217,23 +189,7 @@ impl<T: Transport> Core<T> {
     }
 }
 
-/// Messages of collective operations of up to so many bytes are always eager: all ranks send theirs before
-/// any of them receives.
-const ALWAYS_EAGER: usize = 256;
-
 impl State {
-    /// Whether a message is sent with its bytes at any time.
-    #[inline(always)]
-    pub(crate) fn is_eager(&self, to: Process, word: Word, bytes: usize) -> bool {
-        bytes < self.eager_below || self.is_eager_after_all(to, word, bytes)
-    }
-
-    #[cold]
-    fn is_eager_after_all(&self, to: Process, word: Word, bytes: usize) -> bool {
-        let wanted = bytes <= self.eager_limit && !self.peers[to.index()].wants_announcements;
-        wanted || bytes <= ALWAYS_EAGER && contexts::is_of_collectives(word.context())
-    }
-
     /// How a process has ended, if it is known to have, or is about to.
     pub(crate) fn how_ended(&self, process: Process) -> Option<Gone> {
         let peer = &self.peers[process.index()];
@@ -248,7 +204,7 @@ impl State {
     /// Whether any process is known to have ended.
     #[inline]
     pub(crate) fn has_lost_any(&self) -> bool {
-        self.ended > 0
+        self.deaths.ended > 0
     }
 
     /// Something else than the current call has failed: the next round reports it.

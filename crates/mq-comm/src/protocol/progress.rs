@@ -137,7 +137,7 @@ impl<T: Transport> Core<T> {
         }
         let mut moved = heard || left < BATCH;
         moved |= self.go_on_with_own()?;
-        if self.state.untold > 0 {
+        if self.state.deaths.untold > 0 {
             moved = self.tell_of_deaths(moved);
         }
         if moved {
@@ -214,8 +214,8 @@ impl<T: Transport> Core<T> {
     #[inline(never)]
     fn call_the_roll(&mut self, hand: Option<&Hand>) -> Result<bool, Error> {
         let dead = self.transport.check_peers()?;
-        let known = self.state.ended + dead;
-        while self.state.ended < known && self.poll_once(hand, Caller::Asks)? {}
+        let known = self.state.deaths.ended + dead;
+        while self.state.deaths.ended < known && self.poll_once(hand, Caller::Asks)? {}
         Ok(dead > 0)
     }
 

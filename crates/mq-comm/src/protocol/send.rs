@@ -196,7 +196,7 @@ impl<T: Transport> Core<T> {
         let profile = &mut self.state.profile;
         profile.rendezvous += 1;
         profile.rendezvous_bytes += slot.total;
-        if slot.total <= self.state.eager_limit as u64 {
+        if slot.total <= self.state.eager.limit as u64 {
             profile.held_back += 1;
         }
         let remote = self.transport.expose(slot.buffer.bytes());

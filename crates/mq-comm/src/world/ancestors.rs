@@ -77,8 +77,8 @@ fn parent() -> Option<Above> {
 
 fn process(number: &str) -> Option<Above> {
     let stat = fs::read(format!("/proc/{number}/stat")).ok()?;
-    // The second field is the program's name in parentheses, which may contain anything. The kernel cuts it at 15 bytes,
-    // within a character if need be.
+    // The second field is the program's name in parentheses, which may contain anything. The kernel cuts it at 15
+    // bytes, within a character if need be.
     let stat = String::from_utf8_lossy(&stat);
     let (first, rest) = stat.rsplit_once(')')?;
     let (number, program) = first.split_once(" (")?;

@@ -68,7 +68,7 @@ impl<T: Transport> World<T> {
     /// are withdrawn first, for which their receivers have to make progress, or end.
     pub fn fail(&self) {
         let mut core = self.all.inner.core();
-        core.state.has_failed = true;
+        core.state.departure.has_failed = true;
         core.transport.fail();
     }
 

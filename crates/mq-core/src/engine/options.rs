@@ -63,14 +63,13 @@ impl<M> EngineOptions<M> {
     /// Calls `call` with the current use when the unexpected messages reach a high mark: once, and again
     /// only after they have fallen to the low marks.
     ///
-    /// The call comes after the message that reaches the mark has been queued, before the operation
-    /// returns. An [`Engine`](crate::Engine) is borrowed meanwhile: to have something done, such as flow
-    /// control, record it, and act after the operation. A `SharedEngine` holds no lock of its queues meanwhile, so the call may take
-    /// messages out and ask for the use. But it must not let messages arrive, or wait for a thread that
-    /// does: calls are made one at a time, and that arrival may have to wait for this one. With a
-    /// `SharedEngine` the call may come from another thread's next operation, a moment before the message
-    /// can be received, and if the use falls and reaches the mark again before the call is made, there is
-    /// one call for both.
+    /// The call comes after the message that reaches the mark has been queued, before the operation returns. An
+    /// [`Engine`](crate::Engine) is borrowed meanwhile: to have something done, such as flow control, record it, and
+    /// act after the operation. A `SharedEngine` holds no lock of its queues meanwhile, so the call may take messages
+    /// out and ask for the use. But it must not let messages arrive, or wait for a thread that does: calls are made
+    /// one at a time, and that arrival may have to wait for this one. With a `SharedEngine` the call may come from
+    /// another thread's next operation, a moment before the message can be received, and if the use falls and reaches
+    /// the mark again before the call is made, there is one call for both.
     ///
     /// ```
     /// use std::sync::mpsc::channel;

@@ -35,7 +35,8 @@ use mq_shm::Process;
 use mq_shm::large::cooperative::FROM_SHARED;
 
 use super::State;
-use super::ahead::Lengths;
+use super::ahead::{Lengths, longest_wanted};
+use crate::options::Options;
 use crate::request::Name;
 pub(super) use class::Way;
 use class::{Class, Moment, Turn};
@@ -50,6 +51,10 @@ const CLASSES: usize = 2 * POWERS;
 /// What is known of the ways.
 #[derive(Debug)]
 pub(super) struct Ways {
+    /// The longest message that others may send ahead.
+    longest_ahead: u32,
+    /// The shortest message that is read from the sender's memory; if `None`, whatever is quicker.
+    pub(super) single_copy_from: Option<u64>,
     classes: [Class; CLASSES],
     timed: Timed,
     /// Bytes of large messages that this process has sent.
@@ -57,8 +62,9 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// `ahead`: messages of up to so many bytes may go ahead. `helped`: senders may be asked to copy a part.
-    pub(super) fn new(ahead: u32, helped: bool) -> Self {
+    /// `helped`: senders may be asked to copy a part.
+    pub(super) fn new(options: &Options, helped: bool) -> Self {
+        let ahead = longest_wanted(options);
         // At first all are read.
         let class = |at| {
             let is_shared = at >= POWERS;
@@ -75,6 +81,12 @@ impl Ways {
             }
         };
         Self {
+            longest_ahead: ahead,
+            single_copy_from: match options.single_copy_from {
+                Some(bytes) => Some(bytes as u64),
+                // There is nothing to find out.
+                None => (!options.single_copy).then_some(u64::MAX),
+            },
             classes: std::array::from_fn(class),
             timed: Timed::default(),
             sent: 0,
@@ -184,7 +196,7 @@ impl State {
         let class = class_of(bytes, is_shared);
         let peer = &mut self.peers[from.index()];
         let only_by_ring = peer.only_by_ring[usize::from(is_shared)];
-        if bytes < 1 << SHORTEST && bytes <= self.eager_limit && !only_by_ring {
+        if bytes < 1 << SHORTEST && bytes <= self.eager.limit && !only_by_ring {
             // Mostly announced because this process was flooded; it would be timed with far longer ones.
             return Chosen::always(Way::Read);
         }
@@ -198,7 +210,7 @@ impl State {
 
     /// A process begins to time the ways of messages to it: messages from it are timed at the same time.
     pub(super) fn time_too(&mut self, from: Process) {
-        if self.single_copy_from.is_none()
+        if self.ways.single_copy_from.is_none()
             && let Some(class) = self.peers[from.index()].last_large_class
         {
             self.ways.classes[usize::from(class)].time_soon();
@@ -212,7 +224,8 @@ impl State {
             more_than: 0,
             up_to: u32::MAX,
         };
-        let is_fixed = self.single_copy_from.is_some() || self.peers[from.index()].only_by_ring[0];
+        let is_fixed =
+            self.ways.single_copy_from.is_some() || self.peers[from.index()].only_by_ring[0];
         let Lengths { more_than, up_to } = if is_fixed {
             any
         } else {
@@ -220,7 +233,7 @@ impl State {
         };
         Lengths {
             more_than,
-            up_to: up_to.min(self.longest_ahead),
+            up_to: up_to.min(self.ways.longest_ahead),
         }
     }
 
@@ -229,7 +242,7 @@ impl State {
         let peer = &mut self.peers[from.index()];
         let class = class_of(bytes, false);
         peer.last_large_class = Some(class as u8);
-        self.single_copy_from.is_none()
+        self.ways.single_copy_from.is_none()
             && !peer.only_by_ring[0]
             && self.ways.classes[class].came_unasked(bytes, self.ways.sent)
     }
@@ -365,7 +378,7 @@ mod tests {
 
     #[test]
     fn what_may_go_ahead_are_the_classes_around_one_that_the_ring_is_quicker_for() {
-        let mut ways = Ways::new(64 << 10, true);
+        let mut ways = Ways::new(&Options::default(), true);
         let lengths = |more_than, up_to| Lengths { more_than, up_to };
         // At first messages are read.
         assert_eq!(ways.by_ring(40_000), lengths(0, 0));
