@@ -9,6 +9,7 @@ use core::fmt;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::{Pattern, TrafficClass};
+use mq_shm::{Remote, RingId};
 
 /// What a message is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -157,15 +158,57 @@ const _: () = {
 /// Where the bytes of an announced message are, and its sender's name for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Announcement {
-    pub(crate) address: u64,
+    address: u64,
     /// Where they are among the sender's shared buffers, or [`NOWHERE`].
-    pub(crate) shared: u64,
+    shared: u64,
     pub(crate) bytes: u64,
     pub(crate) send: u64,
 }
 
+impl Announcement {
+    pub(crate) fn new(remote: Remote, send: u64) -> Self {
+        Self {
+            address: remote.address,
+            shared: remote.shared.unwrap_or(NOWHERE),
+            bytes: remote.bytes,
+            send,
+        }
+    }
+
+    pub(crate) fn exposed(&self) -> Exposed {
+        Exposed {
+            address: self.address,
+            shared: self.shared,
+        }
+    }
+}
+
+/// Where announced bytes are: in the sender's memory, and perhaps among its shared buffers. (An `Option` would take
+/// eight bytes more of each request.)
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Exposed {
+    address: u64,
+    /// Or [`NOWHERE`].
+    shared: u64,
+}
+
 /// No place among the shared buffers of a process.
-pub(crate) const NOWHERE: u64 = u64::MAX;
+const NOWHERE: u64 = u64::MAX;
+
+impl Exposed {
+    pub(crate) fn is_shared(self) -> bool {
+        self.shared != NOWHERE
+    }
+
+    /// So many bytes there.
+    pub(crate) fn remote(self, bytes: u64) -> Remote {
+        Remote {
+            address: self.address,
+            bytes,
+            shared: self.is_shared().then_some(self.shared),
+        }
+    }
+}
 
 /// Which bytes of an announced message are to come through a ring, and its receiver's name for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -183,13 +226,44 @@ pub(crate) struct RingWanted {
 
 /// In a [`RingWanted`]: the sender is to give a ring. In a [`RingGiven`]: it has no memory for one,
 /// and the message is withdrawn.
-pub(crate) const NO_RING: u32 = u32::MAX;
+const NO_RING: u32 = u32::MAX;
 
 /// A ring, and the number of its first buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RingGiven {
     pub(crate) ring: u32,
     pub(crate) first: u64,
+}
+
+impl RingGiven {
+    pub(crate) const NONE: Self = Self {
+        ring: NO_RING,
+        first: 0,
+    };
+
+    pub(crate) fn is_none(self) -> bool {
+        self.ring == NO_RING
+    }
+}
+
+impl RingWanted {
+    /// The ring that is lent, if one is.
+    pub(crate) fn lent(&self) -> Option<RingGiven> {
+        let given = RingGiven {
+            ring: self.ring,
+            first: self.first,
+        };
+        (!given.is_none()).then_some(given)
+    }
+}
+
+impl From<(RingId, u64)> for RingGiven {
+    fn from((ring, first): (RingId, u64)) -> Self {
+        Self {
+            ring: ring.0,
+            first,
+        }
+    }
 }
 
 /// The length of a message that went ahead, its ring, and the number of its first buffer.

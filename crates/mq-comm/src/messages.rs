@@ -6,7 +6,7 @@ use mq_core::MessageHandle;
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
-use crate::header::Word;
+use crate::header::{Exposed, Word};
 use crate::status::Status;
 
 /// Bytes that a slot keeps for the next message in it.
@@ -68,11 +68,7 @@ pub(crate) enum Body {
     /// Here, or on their way.
     Here,
     /// At the sender, which calls it `send`.
-    Announced {
-        address: u64,
-        shared: u64,
-        send: u64,
-    },
+    Announced { exposed: Exposed, send: u64 },
     /// Some here, the others in a ring or on their way there.
     Ring,
     /// Nowhere: it was withdrawn.
@@ -253,11 +249,8 @@ mod tests {
     fn announced_messages_are_found_in_any_order_and_bytes_are_counted() {
         let mut messages = Messages::default();
         let mut add = |from, send| {
-            let body = Body::Announced {
-                address: 0,
-                shared: 0,
-                send,
-            };
+            let exposed = Exposed::default();
+            let body = Body::Announced { exposed, send };
             messages.add(Process(from), send, Word(0), 9, body)
         };
         let indices: Vec<u32> = (0..6)

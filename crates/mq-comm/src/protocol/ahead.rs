@@ -135,7 +135,7 @@ impl<T: Transport> Core<T> {
             // One copy is quicker than two.
             return false;
         }
-        let Some((ring, first)) = self.transport.take_ring_with_room(to, bytes) else {
+        let Some(taken) = self.transport.take_ring_with_room(to, bytes) else {
             return false;
         };
         self.state.peers[to.index()].ahead.left -= bytes as u64;
@@ -143,14 +143,11 @@ impl<T: Transport> Core<T> {
         let header = [bits, slot.word.with_kind(Kind::Ahead).0];
         self.state.profile.ahead += 1;
         self.state.profile.ahead_bytes += bytes as u64;
+        let given = RingGiven::from(taken);
         let said = header::Ahead {
             bytes: bytes as u64,
-            ring: ring.0,
-            first,
-        };
-        let given = RingGiven {
-            ring: ring.0,
-            first,
+            ring: given.ring,
+            first: given.first,
         };
         let stretch = given.stretch(self.state.me, 0);
         self.state.attention = true;

@@ -8,7 +8,7 @@ use super::front::Taken;
 use super::rings::Pull;
 use super::{Follow, Hand, State, Target};
 use crate::error::Error;
-use crate::header::{self, Announcement, Kind, NO_RING, Payload, RingGiven, RingWanted, Word};
+use crate::header::{self, Announcement, Kind, Payload, RingGiven, RingWanted, Word};
 use crate::messages::{self, Body};
 use crate::request::{Name, Outcome, Stage};
 use crate::steps::{Step, step};
@@ -130,18 +130,9 @@ impl State {
         let [bits, _] = message.header();
         self.profile.unexpected += 1;
         let (total, body) = match &bytes {
-            &Bytes::Announced(Announcement {
-                address,
-                shared,
-                bytes,
-                send,
-            }) => {
-                let body = Body::Announced {
-                    address,
-                    shared,
-                    send,
-                };
-                (bytes, body)
+            Bytes::Announced(announced) => {
+                let (exposed, send) = (announced.exposed(), announced.send);
+                (announced.bytes, Body::Announced { exposed, send })
             }
             Bytes::Ahead(ahead) => (ahead.bytes as u64, Body::Ring),
             Bytes::Here => (message.total(), Body::Here),
@@ -185,8 +176,7 @@ impl State {
             Bytes::Here => {}
             Bytes::Announced(announced) => {
                 slot.total = announced.bytes;
-                slot.address = announced.address;
-                slot.shared = announced.shared;
+                slot.exposed = announced.exposed();
                 slot.remote = announced.send;
                 slot.stage = Stage::Fetching;
                 return;
@@ -390,17 +380,15 @@ impl State {
         slot.total = wanted.until;
         slot.remote = wanted.receive;
         self.peers[from.index()].ahead = Credit::of(wanted.ahead);
-        let (ring, first) = (wanted.ring, wanted.first);
-        let lent = (ring != NO_RING).then_some(RingGiven { ring, first });
         Some(Follow::Ring {
             send: request,
-            lent,
+            lent: wanted.lent(),
         })
     }
 
     /// The sender of a message has given a ring, or has none for it.
     fn ring_given(&mut self, request: u32, name: Name, from: Process, given: RingGiven) -> Follow {
-        if given.ring == NO_RING {
+        if given.is_none() {
             self.on_lost(name);
             self.requests.complete(request, Outcome::Withdrawn);
             return Follow::RingNamed;

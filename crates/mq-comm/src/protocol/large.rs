@@ -1,14 +1,14 @@
 //! The bytes of announced messages: read from the sender's memory or its shared buffers, or through
 //! a ring.
 
-use mq_shm::{Copied, Process, Remote, RingId, ShmError, Stretch};
+use mq_shm::{Copied, Process, RingId, ShmError, Stretch};
 
 use super::ahead::Lengths;
 use super::rings::{Pull, Push};
 use super::ways::{Chosen, Way};
 use super::{Core, Target};
 use crate::error::Error;
-use crate::header::{Kind, NO_RING, NOWHERE, Payload, RingGiven, RingWanted, Word};
+use crate::header::{Kind, Payload, RingGiven, RingWanted, Word};
 use crate::request::{NoRing, Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
@@ -62,11 +62,7 @@ impl<T: Transport> Core<T> {
         let slot = self.state.requests.at_mut(receive);
         let (from, send, total) = (slot.peer, slot.remote, slot.total);
         let room = slot.room();
-        let remote = Remote {
-            address: slot.address,
-            bytes: total,
-            shared: (slot.shared != NOWHERE).then_some(slot.shared),
-        };
+        let remote = slot.exposed.remote(total);
         if room == 0 {
             self.state.profile.single_copy += 1;
             return self.fetched(receive, from, send);
@@ -141,12 +137,9 @@ impl<T: Transport> Core<T> {
             None
         };
         let slot = self.state.requests.at_mut(receive);
-        let given = if let Some((ring, first)) = lent {
+        let given = if let Some(lent) = lent {
             slot.stage = Stage::Pulling;
-            let given = RingGiven {
-                ring: ring.0,
-                first,
-            };
+            let given = RingGiven::from(lent);
             let stretch = given.stretch(self.state.me, done);
             self.state.rings.pull(Pull {
                 into: Target::Request(receive),
@@ -161,10 +154,7 @@ impl<T: Transport> Core<T> {
             slot.stage = Stage::AwaitsRing;
             // Its answer may come in a fastbox, and those from which nothing is wanted are rarely looked at.
             self.transport.want(Some(from))?;
-            RingGiven {
-                ring: NO_RING,
-                first: 0,
-            }
+            RingGiven::NONE
         };
         let may_go_ahead = came == Came::Expected
             && !self.state.has_answers_announced(from)
@@ -245,14 +235,11 @@ impl<T: Transport> Core<T> {
             let bytes = slot.room() - slot.done;
             match self.transport.take_ring(to, bytes) {
                 Ok(None) => break,
-                Ok(Some((ring, first))) => {
+                Ok(Some(taken)) => {
                     slot.stage = Stage::Pushing;
                     step(Step::RingFound);
                     self.state.rings.asking.pop_front();
-                    let given = RingGiven {
-                        ring: ring.0,
-                        first,
-                    };
+                    let given = RingGiven::from(taken);
                     let stretch = given.stretch(self.state.me, slot.done);
                     let told = self.answer(to, Kind::RingGiven, receive, given.to_bytes());
                     self.push_told_last(to, send, stretch);
@@ -277,11 +264,7 @@ impl<T: Transport> Core<T> {
                     let errno = reason.raw_os_error().unwrap_or(0);
                     let refused = NoRing { what, bytes, errno };
                     self.state.requests.complete(send, Outcome::NoRing(refused));
-                    let none = RingGiven {
-                        ring: NO_RING,
-                        first: 0,
-                    };
-                    self.answer(to, Kind::RingGiven, receive, none.to_bytes())?;
+                    self.answer(to, Kind::RingGiven, receive, RingGiven::NONE.to_bytes())?;
                     given_any = true;
                 }
                 Err(error) => return Err(error.into()),

@@ -11,7 +11,7 @@ use super::Core;
 use super::arrive::corrupt;
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::header::{self, NOWHERE, Word};
+use crate::header::{self, Word};
 use crate::request::{Name, New, Outcome, Stage};
 use crate::transport::{Arrived, Transport};
 
@@ -154,10 +154,10 @@ impl<T: Transport> Core<T> {
         };
         let (into, message) = requests.two_at_mut(receive, send_slot);
         into.buffer.bytes_mut()[..room].copy_from_slice(&message.buffer.bytes()[..room]);
-        if into.shared == NOWHERE {
-            self.state.profile.single_copy += 1;
-        } else {
+        if into.exposed.is_shared() {
             self.state.profile.shared_copy += 1;
+        } else {
+            self.state.profile.single_copy += 1;
         }
         self.fetched(receive, me, send)
     }

@@ -190,13 +190,8 @@ impl<T: Transport> Core<T> {
                 self.after_release();
                 Ok(())
             }
-            Body::Announced {
-                address,
-                shared,
-                send,
-            } => {
-                slot.address = address;
-                slot.shared = shared;
+            Body::Announced { exposed, send } => {
+                slot.exposed = exposed;
                 slot.remote = send;
                 slot.stage = Stage::Fetching;
                 self.state.messages.release(message);

@@ -6,7 +6,7 @@ use super::outboxes::{Outgoing, What};
 use super::{Core, State};
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::header::{self, Announcement, Kind, NOWHERE, Payload, Word};
+use crate::header::{self, Announcement, Kind, Payload, Word};
 use crate::request::{Name, New, Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
@@ -200,12 +200,7 @@ impl<T: Transport> Core<T> {
             profile.held_back += 1;
         }
         let remote = self.transport.expose(slot.buffer.bytes());
-        let announcement = Announcement {
-            address: remote.address,
-            shared: remote.shared.unwrap_or(NOWHERE),
-            bytes: remote.bytes,
-            send: name.0,
-        };
+        let announcement = Announcement::new(remote, name.0);
         self.transport.want(Some(to))?;
         self.state.peers[to.index()].announced += 1;
         Ok(([bits, word.0], What::Words(announcement.to_bytes())))

@@ -10,7 +10,7 @@ use super::lists::ListOf;
 use super::pool::NONE;
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::header::Word;
+use crate::header::{Exposed, Word};
 use crate::status::Status;
 
 /// The peer of a receive from any source.
@@ -110,10 +110,8 @@ pub(crate) struct Slot {
     pub(crate) done: usize,
     /// Its name at the other end.
     pub(crate) remote: u64,
-    /// Where the bytes of an announced message are: in the sender's memory, and among its shared
-    /// buffers or [`NOWHERE`](crate::header::NOWHERE).
-    pub(crate) address: u64,
-    pub(crate) shared: u64,
+    /// Where the bytes of an announced message are.
+    pub(crate) exposed: Exposed,
     /// Its name in the posted queue.
     pub(crate) posted: Option<Handle>,
     pub(crate) buffer: Buffer,
@@ -137,8 +135,7 @@ impl Slot {
             total: 0,
             done: 0,
             remote: 0,
-            address: 0,
-            shared: 0,
+            exposed: Exposed::default(),
             posted: None,
             buffer: Buffer::EMPTY,
             set: NONE,
