@@ -1,6 +1,7 @@
 //! The index of the deep form: entries of either queue, found by what they must match exactly. It owns what the
 //! tabled form has as well, the tables and the seed of their hash, so that queues keep both from one to the other.
 
+mod deviations;
 mod halves;
 mod moving;
 mod quick;
@@ -8,6 +9,7 @@ mod search;
 mod wide;
 mod wild;
 
+use self::deviations::Deviations;
 pub(super) use self::halves::Taken;
 use self::moving::Newer;
 pub(super) use self::quick::Quick;
@@ -27,18 +29,6 @@ use crate::slab::NIL;
 
 /// The mark of a receive that is on the list of those without a class. No node has this number.
 const UNINDEXED: u32 = NIL - 1;
-
-/// Receives of a class of wildcards are posted.
-const WILDCARDS: u32 = 1;
-/// Messages are indexed for wildcards too.
-const HAS_VIEWS: u32 = 2;
-/// Lists hold what is not indexed yet.
-const MOVING: u32 = 4;
-/// Receives are posted that have no class.
-const UNCLASSED: u32 = 8;
-
-/// Buckets are far, and slots may be.
-const WIDE: u32 = 16;
 
 /// All entries by key, and the classes of wildcards in use.
 ///
@@ -66,9 +56,7 @@ pub(super) struct Index<B> {
     removals_with_few: u32,
     /// See [`low`](Self::low).
     low: u32,
-    /// What differs from the state that the common steps expect: [`WILDCARDS`], [`HAS_VIEWS`],
-    /// [`MOVING`], [`UNCLASSED`], [`WIDE`].
-    special: u32,
+    deviations: Deviations,
 }
 
 impl<B: MatchBits> Index<B> {
@@ -92,7 +80,7 @@ impl<B: MatchBits> Index<B> {
             most: 0,
             removals_with_few: 0,
             low: SHORT + 1,
-            special: 0,
+            deviations: Deviations::NONE,
         }
     }
 
@@ -110,16 +98,13 @@ impl<B: MatchBits> Index<B> {
     /// After a change to the classes, the unindexed receives, what is not indexed yet, or the number
     /// of buckets.
     #[inline(always)]
-    fn count_special(&mut self) {
+    fn update_deviations(&mut self) {
         let wildcards = self.classes.posted() > 0;
         let views = self.classes.views() > 0;
         let moving = !self.newer.is_empty();
         let unclassed = !self.unindexed.is_empty();
-        self.special = (u32::from(wildcards) * WILDCARDS)
-            | (u32::from(views) * HAS_VIEWS)
-            | (u32::from(unclassed) * UNCLASSED)
-            | (u32::from(moving) * MOVING)
-            | (u32::from(self.chains.is_wide()) * WIDE);
+        let wide = self.chains.is_wide();
+        self.deviations = Deviations::of(wildcards, views, moving, unclassed, wide);
     }
 
     #[inline(always)]
@@ -144,32 +129,32 @@ impl<B: MatchBits> Index<B> {
     /// Whether messages only have to look at the table, not at other masks or views.
     #[inline(always)]
     pub(super) const fn is_plain(&self) -> bool {
-        self.special & !WIDE == 0
+        self.deviations.are_none_but_width()
     }
 
     /// Whether fully specified receives only have to look at the table, not at views or at entries that
     /// are not indexed yet.
     #[inline(always)]
     pub(super) const fn is_plain_for_receives(&self) -> bool {
-        self.special & (MOVING | HAS_VIEWS) == 0
+        self.deviations.are_none_for_receives_but_width()
     }
 
     /// Whether that is so and all buckets are near.
     #[inline(always)]
     pub(super) const fn is_near_for_receives(&self) -> bool {
-        self.special & (MOVING | HAS_VIEWS | WIDE) == 0
+        self.deviations.are_none_for_receives()
     }
 
     /// Whether the index [is plain](Self::is_plain) and all buckets are near.
     #[inline(always)]
     pub(super) const fn is_near(&self) -> bool {
-        self.special == 0
+        self.deviations.are_none()
     }
 
     /// Whether buckets are far.
     #[inline(always)]
     pub(super) const fn is_wide(&self) -> bool {
-        self.special & WIDE != 0
+        self.deviations.is_wide()
     }
 
     /// With this many entries, including the one about to leave, the queues may become short, or the
@@ -183,8 +168,7 @@ impl<B: MatchBits> Index<B> {
     #[inline(always)]
     fn set_low(&mut self) {
         self.low = SHORT.max(self.chains.few()) + 1;
-        let wide = u32::from(self.chains.is_wide()) * WIDE;
-        self.special = (self.special & !WIDE) | wide;
+        self.deviations = self.deviations.with_wide(self.chains.is_wide());
     }
 
     /// Where the bucket of a key is looked for first: see [`Chains::place`].
@@ -252,7 +236,7 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         if self.classes.link(&slabs.unexpected, slot, key, self.seed) {
-            self.count_special();
+            self.update_deviations();
         }
     }
 
@@ -306,7 +290,7 @@ impl<B: MatchBits> Index<B> {
         let key = key_of_receive(slabs.posted.key(slot));
         if key.care != B::ALL {
             self.index_wildcard(slabs, slot, key);
-            return self.count_special();
+            return self.update_deviations();
         }
         slabs.posted.set_home(slot, NIL);
         self.serve(slabs);
@@ -351,12 +335,12 @@ impl<B: MatchBits> Index<B> {
         }
         if slabs.posted.home(slot) == UNINDEXED {
             self.unindexed.unlink(&mut slabs.posted, slot);
-            return self.count_special();
+            return self.update_deviations();
         }
         let key = key_of_receive(slabs.posted.key(slot));
         if key.care != B::ALL {
             self.unlink_wildcard(slabs, slot, key);
-            return self.count_special();
+            return self.update_deviations();
         }
         let nodes = &mut self.nodes(slabs);
         self.chains
@@ -408,7 +392,7 @@ impl<B: MatchBits> Index<B> {
         self.classes.rest();
         self.unindexed = Fifo::EMPTY;
         self.newer = Newer::NONE;
-        self.special = 0;
+        self.deviations = Deviations::NONE;
         self.removals_with_few = 0;
         self.chains.rest();
         if !self.wild.as_ref().is_some_and(Marked::is_small) {

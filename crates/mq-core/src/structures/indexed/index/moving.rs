@@ -6,7 +6,7 @@
 
 use super::super::hash::Key;
 use super::super::nodes::{key_of_receive, posted, unexpected};
-use super::{Index, MOVING};
+use super::Index;
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::fifo::Fifo;
@@ -108,7 +108,7 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        self.count_special();
+        self.update_deviations();
         if !self.is_moving() {
             self.serve(slabs);
         }
@@ -117,7 +117,7 @@ impl<B: MatchBits> Index<B> {
     /// Whether some entries are not indexed yet.
     #[inline(always)]
     pub(in super::super) const fn is_moving(&self) -> bool {
-        self.special & MOVING != 0
+        self.deviations.is_moving()
     }
 
     /// Indexes some more entries, if not all are indexed.
@@ -316,7 +316,7 @@ impl<B: MatchBits> Index<B> {
         let is_newer = is_on(self.newer.receives, &slabs.posted, slot);
         if is_newer {
             self.newer.receives.unlink(&mut slabs.posted, slot);
-            self.count_special();
+            self.update_deviations();
         }
         is_newer
     }
@@ -330,7 +330,7 @@ impl<B: MatchBits> Index<B> {
         let is_newer = is_on(self.newer.messages, &slabs.unexpected, slot);
         if is_newer {
             self.newer.messages.unlink(&mut slabs.unexpected, slot);
-            self.count_special();
+            self.update_deviations();
         }
         is_newer
     }

@@ -112,7 +112,7 @@ impl<B: MatchBits> Index<B> {
             .ensure_view(care, unexpected, self.seed, self.most, may_be_made)
         {
             if self.classes.views() != views {
-                self.count_special();
+                self.update_deviations();
             }
             return self.classes.view(care);
         }
@@ -189,7 +189,7 @@ impl<B: MatchBits> Index<B> {
         };
         if let Some(class) = class {
             self.take_wildcard(slabs, best, class);
-            self.count_special();
+            self.update_deviations();
             return slot;
         }
         let nodes = &mut self.nodes(slabs);

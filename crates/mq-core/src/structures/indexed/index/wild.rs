@@ -7,8 +7,8 @@
 use super::super::chains::Probe;
 use super::super::hash::Key;
 use super::super::nodes::{Both, Slot, is_receive, posted, slot_of, unexpected};
+use super::Index;
 use super::quick::promote_second;
-use super::{HAS_VIEWS, Index, WIDE, WILDCARDS};
 use crate::arrangement::Slabs;
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
@@ -52,7 +52,7 @@ fn masked<B: MatchBits>(context: ContextId, bits: B, care: B) -> Key<B> {
 
 impl<B: MatchBits> Index<B> {
     /// Indexes a receive that is newer than those indexed, or puts it on the list of those without a
-    /// class. [`count_special`](Self::count_special) is to follow.
+    /// class. [`update_deviations`](Self::update_deviations) is to follow.
     #[inline(always)]
     pub(super) fn index_wildcard<P, R, M>(
         &mut self,
@@ -127,7 +127,7 @@ impl<B: MatchBits> Index<B> {
         best
     }
 
-    /// Unlinks an indexed receive with a wildcard. [`count_special`](Self::count_special) is to
+    /// Unlinks an indexed receive with a wildcard. [`update_deviations`](Self::update_deviations) is to
     /// follow.
     pub(super) fn unlink_wildcard<P, R, M>(
         &mut self,
@@ -147,7 +147,7 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
-    /// Unlinks the receive of a class that a probe has found. [`count_special`](Self::count_special)
+    /// Unlinks the receive of a class that a probe has found. [`update_deviations`](Self::update_deviations)
     /// is to follow.
     #[inline(always)]
     pub(super) fn take_wildcard<P, R, M>(
@@ -171,13 +171,13 @@ impl<B: MatchBits> Index<B> {
     /// look at beside the table.
     #[inline(always)]
     pub(in super::super) const fn has_only_wildcards(&self) -> bool {
-        self.special & !(WILDCARDS | HAS_VIEWS | WIDE) == 0
+        self.deviations.are_classed_wildcards()
     }
 
     /// Whether messages are indexed for wildcards too.
     #[inline(always)]
     pub(in super::super) const fn has_views(&self) -> bool {
-        self.special & HAS_VIEWS != 0
+        self.deviations.has_views()
     }
 
     /// The first class, and the bucket there, in which there may be a receive for a message, in an
@@ -296,7 +296,7 @@ impl<B: MatchBits> Index<B> {
         let seed = self.seed;
         wild.shrink_to(&mut Both { slabs, seed }, left);
         if left == 0 {
-            self.count_special();
+            self.update_deviations();
         }
         (posted(slot), visited)
     }
@@ -346,7 +346,7 @@ impl<B: MatchBits> Index<B> {
             Some(class) => {
                 self.take_wildcard(slabs, probe, class);
                 if self.classes.posted() == 0 {
-                    self.count_special();
+                    self.update_deviations();
                 }
             }
         }
