@@ -93,6 +93,8 @@ impl Watch {
         group: Option<(u32, u32)>,
         is_empty: bool,
     ) {
+        // A probe that has found nothing is of the communicator that the context was.
+        self.settle_search();
         // As in `Recorder::context_created`: a group that is not this process's has no line.
         let group = group.filter(|(size, rank)| rank < size);
         let Some(session) = &self.session else {

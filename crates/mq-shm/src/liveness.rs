@@ -104,7 +104,10 @@ impl fmt::Display for Gone {
 pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmError> {
     // Before the place is taken: until the pid is there, nobody can notice its death.
     let namespace = namespace();
-    let start = Identity::of(pid).started;
+    let who = match std::process::id() == pid {
+        true => Identity::own(),
+        false => Identity::of(pid),
+    };
     // Relaxed: the entry is read by those that see the next state.
     let absent = State::Absent as u32;
     if !change(place, absent, State::Joining, Ordering::Relaxed) {
@@ -114,7 +117,7 @@ pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmE
         });
     }
     place.namespace.store(namespace, Ordering::Relaxed);
-    place.started.store(start, Ordering::Relaxed);
+    place.started.store(who.started, Ordering::Relaxed);
     // JOIN (release): from here on others notice if it dies.
     place.pid.store(pid, Ordering::Release);
     Ok(())
@@ -189,12 +192,14 @@ pub(crate) fn is_over(number: u32) -> bool {
 /// waited for). Returns how it has ended, if it had joined.
 pub(crate) fn ended(place: &Place) -> Option<Gone> {
     let mut watch = Watch::new(1);
-    let had_joined = State::of(place) != State::Absent;
+    let had_joined = place.pid.load(Ordering::Relaxed) != 0;
     loop {
         let now = word(place);
         match State::named(now) {
             State::Left => return Some(Gone::Left),
             State::Died => return had_joined.then_some(Gone::Died),
+            // A thread of this process.
+            State::Joining | State::Joined if watch.is_own(place) => return None,
             State::Joining | State::Joined if watch.can_ask_about(place) => {
                 watch.gone(Process(0), place)?;
             }

@@ -319,6 +319,8 @@ impl Weights {
 
 #[cfg(test)]
 mod tests {
+    use mq_core::structures::List;
+
     use super::*;
     use crate::line::Line;
 
@@ -355,6 +357,50 @@ mod tests {
         assert!((report.mean_unexpected_visited() - 5.5).abs() < 1e-9);
         assert_eq!((report.max_posted, report.max_unexpected), (0, 10));
         assert!(report.peak_bytes > 0);
+    }
+
+    #[test]
+    fn probes_are_searches_as_receives_are() {
+        let lines = [
+            "p 0 1 4",
+            "p 0 1 5",
+            "b 0 1 6",
+            "a 0 1 6",
+            "b 0 1 6 =0",
+            "p 0 1 6 =0",
+            "a 0 1 4 =0",
+            "a 0 1 5 =1",
+        ];
+        let report = check(&trace(&lines), Kind::List);
+        assert_eq!(report.mismatches, 0);
+        assert_eq!((report.posted_searches, report.visits.posted), (3, 4));
+        assert_eq!(
+            (report.unexpected_searches, report.visits.unexpected),
+            (5, 2)
+        );
+        assert!((report.mean_posted_visited() - 4.0 / 3.0).abs() < 1e-9);
+        assert!((report.mean_unexpected_visited() - 0.4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_bytes_at_the_end_are_those_of_what_is_still_queued() {
+        let nothing_queued = trace(&["b 0 1 6"]);
+        let mut empty: Engine<List<MpiPattern, u32, u32>> = Engine::default();
+        nothing_queued.create_contexts(&mut empty);
+        let report = check(&nothing_queued, Kind::List);
+        assert_eq!(report.final_bytes, empty.memory().total());
+
+        let mut lines: Vec<String> = (0..20_000).map(|tag| format!("p 0 1 {tag}")).collect();
+        let replayed = |lines: &[String]| {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            check(&trace(&lines), Kind::List)
+        };
+        let queued = replayed(&lines);
+        assert_eq!(queued.final_bytes, queued.peak_bytes);
+        lines.extend((0..20_000).map(|receive| format!("x {receive}")));
+        let cancelled = replayed(&lines);
+        assert_eq!(cancelled.peak_bytes, queued.peak_bytes);
+        assert!(cancelled.final_bytes < queued.final_bytes / 100);
     }
 
     #[test]

@@ -245,6 +245,15 @@ mod tests {
     }
 
     #[test]
+    fn a_group_without_this_process_is_not_recorded() {
+        let mut recorder = Recorder::new(Vec::new(), &Header::new()).expect("a vector");
+        recorder.context_created(1, Some((4, 4))).expect("a vector");
+        recorder.context_created(2, Some((4, 3))).expect("a vector");
+        let text = recorder.finish().expect("a vector");
+        assert_eq!(String::from_utf8_lossy(&text), "# mqtrace 1\nc 2 4 3\n");
+    }
+
+    #[test]
     fn a_masked_tag_cannot_be_recorded() {
         let mut recorder = Recorder::new(Vec::new(), &Header::new()).expect("a vector");
         let tag = TagSelector::Masked {

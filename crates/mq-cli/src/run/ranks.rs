@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGTTIN, SIGTTOU};
 use super::guard::Guard;
 use super::orphans::Orphans;
 use super::signals;
-use crate::{FAILED, exit};
+use crate::exit;
 
 /// How a process ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,11 +30,6 @@ impl End {
             Self::Exited(status) => exit::of_status(status),
             Self::Killed(signal) => exit::of_signal(signal),
         }
-    }
-
-    /// Whether a process that could not start its program ends so.
-    pub(super) fn is_refusal(self) -> bool {
-        matches!(self, Self::Exited(status) if [126, 127, FAILED.into()].contains(&status))
     }
 }
 

@@ -82,16 +82,24 @@ impl Refusals {
         self.write.as_raw_fd()
     }
 
-    /// Why a program could not be started, if a process has reported it.
-    pub(super) fn told(&mut self) -> Option<Refusal> {
-        let mut text = [0; 512];
-        let count = self.read.read(&mut text).ok()?;
-        let text = std::str::from_utf8(&text[..count]).ok()?;
-        let (step, code) = text.lines().next()?.split_once(' ')?;
-        let step = Step::ALL.get(step.parse::<usize>().ok()?)?;
-        let error = io::Error::from_raw_os_error(code.parse().ok()?);
-        Some(step.failed(error))
+    /// The processes that have reported by now that they could not start the program, and why.
+    pub(super) fn told(&mut self) -> Vec<(u32, Refusal)> {
+        let mut text = Vec::new();
+        // Ends with an error once the pipe is empty.
+        let _ = self.read.read_to_end(&mut text);
+        let text = String::from_utf8_lossy(&text);
+        text.lines().filter_map(report).collect()
     }
+}
+
+/// What [`tell`] has written in a line.
+fn report(line: &str) -> Option<(u32, Refusal)> {
+    let mut words = line.split(' ');
+    let mut next = || words.next();
+    let step = Step::ALL.get(next()?.parse::<usize>().ok()?)?;
+    let error = io::Error::from_raw_os_error(next()?.parse().ok()?);
+    let pid = next()?.parse().ok()?;
+    Some((pid, step.failed(error)))
 }
 
 /// Tells the launcher why the program could not be started.
@@ -106,7 +114,8 @@ pub(super) fn tell(launcher: i32, number: i32, refusal: &Refusal) -> io::Result<
     let code = refusal.error.raw_os_error();
     let code = code.unwrap_or(Errno::INVAL.raw_os_error());
     let mut pipe = OpenOptions::new().write(true).open(path)?;
-    pipe.write_all(format!("{} {code}\n", refusal.step as usize).as_bytes())
+    let pid = std::process::id();
+    pipe.write_all(format!("{} {code} {pid}\n", refusal.step as usize).as_bytes())
 }
 
 #[cfg(test)]
@@ -116,14 +125,17 @@ mod tests {
     #[test]
     fn every_step_is_told_with_its_error() {
         let mut refusals = Refusals::new().expect("a pipe");
-        assert!(refusals.told().is_none());
+        assert!(refusals.told().is_empty());
         let own = i32::try_from(std::process::id()).expect("a process");
         for step in Step::ALL {
             let denied = step.failed(Errno::ACCESS.into());
             tell(own, refusals.number(), &denied).expect("told");
-            let told = refusals.told().expect("heard");
-            assert_eq!(told.step, step);
-            assert_eq!(told.error.kind(), io::ErrorKind::PermissionDenied);
+        }
+        let told = refusals.told();
+        assert_eq!(told.len(), Step::ALL.len());
+        for ((pid, refusal), step) in told.into_iter().zip(Step::ALL) {
+            assert_eq!((pid, refusal.step), (std::process::id(), step));
+            assert_eq!(refusal.error.kind(), io::ErrorKind::PermissionDenied);
         }
     }
 

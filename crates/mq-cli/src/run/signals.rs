@@ -43,7 +43,9 @@ impl Signals {
         ends.thread_unblock()?;
         // Output that would be too large for its file is an error of the write, as on a full disk, and no reason to
         // end. The ranks get the signal all the same: `exec` resets a handler.
-        flag::register(SIGXFSZ, Arc::default())?;
+        if !ignored(SIGXFSZ) {
+            flag::register(SIGXFSZ, Arc::default())?;
+        }
         Ok(Self { delivery })
     }
 

@@ -1,5 +1,6 @@
 //! The outcome of a run: its exit code, and the sentences about ranks that failed.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM};
@@ -27,8 +28,8 @@ pub(super) struct Verdict {
     /// How many ranks such signals have ended, and when the last.
     obeyed: u32,
     obeyed_at: Option<Instant>,
-    /// Whether the program could not be started, which is reported once for all ranks that could not.
-    pub(super) refused: bool,
+    /// The processes that could not start the program, which is reported once for all.
+    pub(super) refused: HashSet<u32>,
     /// Whether the time limit has ended the run.
     pub(super) out_of_time: bool,
     /// Whether it has ended the writing of what ranks had written that ended before.
@@ -74,7 +75,7 @@ impl Verdict {
 
     /// A rank has failed. Returns the message about it, if any.
     pub(super) fn failed(&mut self, rank: usize, pid: u32, end: End) -> Option<String> {
-        if self.ending || self.refused && end.is_refusal() {
+        if self.ending || self.refused.contains(&pid) {
             if self.interrupted.is_none() {
                 self.failure.get_or_insert(end.code());
             }
@@ -127,10 +128,12 @@ mod tests {
     #[test]
     fn a_program_that_some_could_not_start_hides_no_failure_of_the_others() {
         let mut verdict = Verdict {
-            refused: true,
+            refused: HashSet::from([10]),
             ..Verdict::default()
         };
         assert_eq!(verdict.failed(0, 10, End::Exited(126)), None);
+        // The program's own, though the same.
+        assert!(verdict.failed(2, 12, End::Exited(126)).is_some());
         let told = verdict.failed(1, 11, End::Killed(signal_hook::consts::SIGSEGV));
         let expected = "rank 1 (pid 11) was killed by signal 11 (SIGSEGV)";
         assert_eq!(told.as_deref(), Some(expected));

@@ -284,7 +284,9 @@ impl Watch<'_> {
         let mut failed = self.ranks.look();
         for &(rank, end) in &failed {
             let how = self.segment.ended(rank);
-            if end == End::Exited(0) && how == Some(Gone::Died) && !self.verdict.ending {
+            // After a signal it may have had enough.
+            let was_told = self.verdict.ending || self.verdict.was_told_to_end();
+            if end == End::Exited(0) && how == Some(Gone::Died) && !was_told {
                 self.output.say(&format!(
                     "rank {rank} (pid {}) exited with status 0 and has not left the world, as by `std::process::exit`: \
                      what it had not sent in full is lost",
@@ -297,12 +299,15 @@ impl Watch<'_> {
             return;
         }
         let mut sentences = Vec::new();
-        if let Some(refusal) = self.refusals.told()
-            && !self.verdict.refused
+        let is_news = self.verdict.refused.is_empty();
+        let refusals = self.refusals.told();
+        if let Some((_, refusal)) = refusals.first()
+            && is_news
         {
-            self.verdict.refused = true;
             sentences.push(refusal.sentence(&self.options.program[0]));
         }
+        let pids = refusals.into_iter().map(|(pid, _)| pid);
+        self.verdict.refused.extend(pids);
         self.verdict.unread = self.output.unread(Stream::Out);
         let have_obeyed = failed
             .iter()
@@ -317,8 +322,11 @@ impl Watch<'_> {
                 self.remind_at = Instant::now().checked_add(self.options.grace);
             }
         } else if !self.options.keep_going && !self.verdict.ending {
-            if let (Some(last), 1.., false) = (sentences.last_mut(), running, self.verdict.refused)
-            {
+            if let (Some(last), 1.., true) = (
+                sentences.last_mut(),
+                running,
+                self.verdict.refused.is_empty(),
+            ) {
                 *last += &format!("; ending the {running} still running");
             }
             self.end_all();

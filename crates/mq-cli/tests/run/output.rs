@@ -167,7 +167,7 @@ fn a_reader_that_does_not_read_holds_up_no_time_limit() {
 fn what_is_not_read_in_time_is_told_and_hides_no_failure() {
     let run = |status: &str| {
         let script = format!("head -c 100000 /dev/zero | tr '\\0' x; exit {status}");
-        let options = ["-n", "2", "--timeout", "1", "--", "sh", "-c", &script];
+        let options = ["-n", "2", "--timeout", "5", "--", "sh", "-c", &script];
         let mut launcher = command(&options)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -122,6 +122,48 @@ fn what_leaves_without_a_match_is_counted() {
 }
 
 #[test]
+fn the_longest_of_all_searches_is_known() {
+    // SAFETY: zeroed options are valid, and so are the pointers.
+    unsafe {
+        let mut options: mq_engine_options = zeroed();
+        options.structure = c"list".as_ptr();
+        options.flags = MQ_STATISTICS;
+        let mut engine = null_mut();
+        assert_eq!(mq_engine_new(&raw const options, &raw mut engine), MQ_NONE);
+        assert_eq!(mq_context_create(engine, 1, null()), MQ_NONE);
+        for tag in 1..4 {
+            let other = mq_pattern { tag, ..WANTED };
+            let none = null_mut();
+            let posted = mq_post(
+                engine,
+                &raw const other,
+                none,
+                null_mut(),
+                null_mut(),
+                null_mut(),
+            );
+            assert_eq!(posted, MQ_NONE);
+        }
+        // The first finds none of three, the second the first of them.
+        for (tag, found) in [(7, MQ_NONE), (1, MQ_MATCHED)] {
+            let carried = mq_envelope { tag, ..CARRIED };
+            let arrived = mq_arrive(engine, &raw const carried, 5, null_mut(), null_mut());
+            assert_eq!(arrived, found);
+        }
+        let mut counted: mq_statistics = zeroed();
+        assert_eq!(
+            mq_statistics_read(engine, &raw mut counted, size_of_val(&counted)),
+            MQ_NONE
+        );
+        let (posted, unexpected) = (counted.posted, counted.unexpected);
+        assert_eq!((posted.searches, unexpected.searches), (2, 3));
+        assert_eq!((posted.visited, unexpected.visited), (4, 0));
+        assert_eq!((posted.longest_search, unexpected.longest_search), (3, 0));
+        assert_eq!(mq_engine_free(engine), MQ_NONE);
+    }
+}
+
+#[test]
 fn callers_of_other_versions_get_the_counts_that_they_know() {
     // SAFETY: zeroed options are valid, and so are the pointers.
     unsafe {

@@ -147,11 +147,11 @@ unsafe extern "C-unwind" fn is_chosen(user: *mut c_void, entry: *const mq_entry)
     c_int::from(chosen.contains(&entry.cookie.addr()))
 }
 
-/// What is recorded when of six messages, alike in pairs that are three apart, those of `chosen`
-/// are purged and the others received.
-fn purged(name: &str, mut chosen: core::ops::Range<usize>) -> String {
+/// What is recorded when of six messages, of which those are alike that are `apart`, those of `chosen` are purged and
+/// the others received.
+fn purged(name: &str, apart: i32, mut chosen: core::ops::Range<usize>) -> String {
     traced(name, |engine| {
-        let of = |message: i32| (message % 3 + 1, message % 3 + 5);
+        let of = |message: i32| (message % apart + 1, message % apart + 5);
         for message in 0..6 {
             let (source, tag) = of(message);
             let carried = mq_envelope {
@@ -185,14 +185,15 @@ fn purged(name: &str, mut chosen: core::ops::Range<usize>) -> String {
 #[test]
 fn purged_messages_are_traced_unless_one_like_them_stays_before() {
     let received = |trace: &str| trace.lines().filter(|line| line.starts_with('p')).count();
-    for (name, chosen, lines) in [
-        ("none", 6..9, 6),
-        ("all", 0..6, 6),
-        ("first-of-each", 0..3, 6),
-        ("one-behind-another", 1..4, 2),
-        ("last-of-each", 3..6, 0),
+    for (name, apart, chosen, lines) in [
+        ("none", 3, 6..9, 6),
+        ("all", 3, 0..6, 6),
+        ("first-of-each", 3, 0..3, 6),
+        ("one-behind-another", 3, 1..4, 2),
+        ("last-of-each", 3, 3..6, 0),
+        ("middle-of-each", 2, 2..4, 0),
     ] {
-        let trace = purged(name, chosen);
+        let trace = purged(name, apart, chosen);
         assert_eq!(received(&trace), lines, "{name}:\n{trace}");
     }
 }
@@ -285,6 +286,23 @@ fn a_probe_that_misses_again_is_recorded_once_until_a_message_is_queued() {
     assert_eq!(trace, lines.join("\n"));
 }
 
+/// A program that probes for ever more tags would fill the memory.
+#[test]
+fn probes_beyond_those_that_are_remembered_are_recorded_each_time() {
+    const REMEMBERED: usize = 4096;
+    let trace = traced("many", |engine| {
+        for _ in 0..3 {
+            for tag in 0..REMEMBERED as i32 + 5 {
+                let pattern = mq_pattern { tag, ..WANTED };
+                // SAFETY: valid, or null where that is allowed.
+                let seen = unsafe { mq_probe(engine, &raw const pattern, null_mut(), null_mut()) };
+                assert_eq!(seen, MQ_NONE);
+            }
+        }
+    });
+    assert_eq!(trace.lines().count(), REMEMBERED + 3 * 5);
+}
+
 /// A message may come before its communicator, whose size is given later; and an id may be used again.
 #[test]
 fn a_size_that_is_given_later_is_in_the_trace() {
@@ -341,6 +359,92 @@ fn a_size_that_is_given_later_is_in_the_trace() {
         "a 8 3 7",
         "p 8 3 7 =5",
     ];
+    assert_eq!(trace, lines.join("\n"));
+}
+
+/// An empty context may become another communicator, but does not when it is told what is known.
+#[test]
+fn only_another_group_makes_an_empty_context_another_communicator() {
+    let trace = traced("same", |engine| {
+        // SAFETY: valid, or null where that is allowed.
+        unsafe {
+            let mut options: mq_context_options = zeroed();
+            for (size, rank) in [(12, 2), (12, 2), (10, 2), (10, 3), (10, 3)] {
+                (options.size, options.rank) = (size, rank);
+                let updated = mq_context_update(engine, 1, &raw const options);
+                assert_eq!(updated, MQ_NONE);
+                let arrived = mq_arrive(engine, &CARRIED, 5, null_mut(), null_mut());
+                assert_eq!(arrived, MQ_NONE);
+                let received = mq_extract(engine, &WANTED, null_mut(), null_mut());
+                assert_eq!(received, MQ_MATCHED);
+            }
+        }
+    });
+    let lines = [
+        "c 1 12 2",
+        "a 1 3 7",
+        "p 1 3 7 =0",
+        "a 1 3 7",
+        "p 1 3 7 =1",
+        "c 2 10 2",
+        "a 2 3 7",
+        "p 2 3 7 =2",
+        "c 3 10 3",
+        "a 3 3 7",
+        "p 3 3 7 =3",
+        "a 3 3 7",
+        "p 3 3 7 =4",
+    ];
+    assert_eq!(trace, lines.join("\n"));
+}
+
+#[test]
+fn a_probe_is_of_the_communicator_in_which_it_was_made() {
+    let trace = traced("of-which", |engine| {
+        // SAFETY: valid, or null where that is allowed.
+        unsafe {
+            let mut options: mq_context_options = zeroed();
+            options.size = 12;
+            assert_eq!(mq_context_update(engine, 1, &raw const options), MQ_NONE);
+            let last = mq_pattern {
+                source: 11,
+                ..WANTED
+            };
+            let seen = mq_probe(engine, &raw const last, null_mut(), null_mut());
+            assert_eq!(seen, MQ_NONE);
+            options.size = 10;
+            assert_eq!(mq_context_update(engine, 1, &raw const options), MQ_NONE);
+        }
+    });
+    let lines = ["c 1 12 0", "b 1 11 7", "c 2 10 0"];
+    assert_eq!(trace, lines.join("\n"));
+}
+
+#[test]
+fn a_probe_that_missed_in_an_earlier_communicator_of_its_context_is_recorded_again() {
+    let elsewhere = mq_pattern {
+        context: 2,
+        ..WANTED
+    };
+    let trace = traced("anew", |engine| {
+        // SAFETY: valid, or null where that is allowed.
+        unsafe {
+            assert_eq!(mq_context_create(engine, 2, null()), MQ_NONE);
+            let mut options: mq_context_options = zeroed();
+            for size in [12, 10] {
+                options.size = size;
+                let updated = mq_context_update(engine, 1, &raw const options);
+                assert_eq!(updated, MQ_NONE);
+                for pattern in [&WANTED, &elsewhere] {
+                    let seen = mq_probe(engine, pattern, null_mut(), null_mut());
+                    assert_eq!(seen, MQ_NONE);
+                }
+                // What follows a probe shows that it was one.
+                assert_eq!(mq_deliver(engine, &CARRIED, null_mut()), MQ_NONE);
+            }
+        }
+    });
+    let lines = ["c 1 12 0", "b 1 3 7", "b 2 3 7", "c 3 10 0", "b 3 3 7"];
     assert_eq!(trace, lines.join("\n"));
 }
 

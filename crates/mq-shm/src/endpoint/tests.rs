@@ -3,6 +3,7 @@ mod ends;
 mod full;
 mod scarce;
 mod waited_for;
+mod woken;
 
 use core::time::Duration;
 use std::thread;

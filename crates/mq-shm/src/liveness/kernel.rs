@@ -4,6 +4,7 @@ use std::fs;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Mutex;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -19,7 +20,23 @@ pub(super) struct Identity {
     pub(super) started: u64,
 }
 
+/// This process, as it first found itself.
+static OWN: Mutex<Option<Identity>> = Mutex::new(None);
+
 impl Identity {
+    /// This process, the same in all its threads: an emulator may tell each another start.
+    pub(super) fn own() -> Self {
+        let number = std::process::id();
+        let Ok(mut own) = OWN.try_lock() else {
+            // Another thread finds out, or did when this process was made as its child.
+            return Self::of(number);
+        };
+        match *own {
+            Some(known) if known.number == number => known,
+            _ => *own.insert(Self::of(number)),
+        }
+    }
+
     pub(super) fn of(number: u32) -> Self {
         let started = match Start::of(number) {
             Start::At(ticks) => ticks,

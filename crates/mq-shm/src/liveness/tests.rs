@@ -85,8 +85,17 @@ fn a_thread_of_this_process_takes_no_descriptor() {
     assert_eq!(watch.gone(Process(1), &place), None);
     assert!(matches!(watch.descriptors[1], Descriptor::Unknown));
     assert_eq!(watch.room, room);
+    assert_eq!(ended(&place), None, "nor does a launcher take it for dead");
     left(&place, Gone::Died);
     assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+    assert_eq!(ended(&place), Some(Gone::Died));
+}
+
+#[test]
+fn who_ends_without_having_joined_had_not_joined() {
+    let place = Place::default();
+    assert_eq!([ended(&place), ended(&place)], [None; 2]);
+    assert_eq!(State::of(&place), State::Died);
 }
 
 #[test]

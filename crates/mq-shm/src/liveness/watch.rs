@@ -145,7 +145,7 @@ impl Watch {
         Self {
             descriptors: (0..processes).map(|_| Descriptor::Unknown).collect(),
             room: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE,
-            own: Identity::of(std::process::id()),
+            own: Identity::own(),
             namespace: namespace(),
             is_short: false,
             turns: TURNS,
@@ -180,15 +180,25 @@ impl Watch {
         self.gone(process, place)
     }
 
-    /// Whether the kernel can be asked about a process by the number in its entry: one that is just joining has none
-    /// yet, and threads of this process have its own, and die with it.
-    pub(super) fn can_ask_about(&self, place: &Place) -> bool {
+    /// The process of an entry, if its number is one of this process's namespace.
+    fn named(&self, place: &Place) -> Option<Identity> {
         // JOIN (acquire): what was written before it.
         let number = place.pid.load(Ordering::Acquire);
         let started = place.started.load(Ordering::Relaxed);
         let namespace = place.namespace.load(Ordering::Relaxed);
         let is_known = pid(number).is_some() && self.namespace != 0 && namespace == self.namespace;
-        is_known && Identity { number, started } != self.own
+        is_known.then_some(Identity { number, started })
+    }
+
+    /// Whether an entry is of this process, another thread of which has joined: it dies with it.
+    pub(super) fn is_own(&self, place: &Place) -> bool {
+        self.named(place) == Some(self.own)
+    }
+
+    /// Whether the kernel can be asked about another process by the number in its entry: one that is just joining has
+    /// none yet.
+    pub(super) fn can_ask_about(&self, place: &Place) -> bool {
+        self.named(place).is_some_and(|who| who != self.own)
     }
 
     /// Asks all kept descriptors in one system call. If one says that its process lives, that holds for the

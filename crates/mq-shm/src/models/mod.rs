@@ -244,25 +244,37 @@ fn nobody_sleeps_through(
     drop((sleeper, other));
 }
 
-fn nobody_sleeps_through_a_message(policy: Policy) {
+fn nobody_sleeps_through_a_message(policy: Policy, words: usize) {
     loom::model(move || {
         let segment = segment(2, 2);
         let mut receiver = member(&segment, BOB, policy);
         let mut sender = member(&segment, ALICE, policy);
         send(&mut sender, BOB, 0);
         assert_eq!(take(&mut receiver), Some((ALICE, 0)));
-        nobody_sleeps_through(&segment, receiver, sender, |sender| send(sender, BOB, 1));
+        nobody_sleeps_through(&segment, receiver, sender, |sender| {
+            send_words(sender, BOB, 1, words);
+        });
     });
 }
 
 #[test]
 fn nobody_sleeps_through_a_message_in_the_queue() {
-    nobody_sleeps_through_a_message(Policy::Shared);
+    nobody_sleeps_through_a_message(Policy::Shared, 1);
 }
 
 #[test]
 fn nobody_sleeps_through_a_message_in_a_box() {
-    nobody_sleeps_through_a_message(Policy::AdaptiveShared);
+    nobody_sleeps_through_a_message(Policy::AdaptiveShared, 1);
+}
+
+#[test]
+fn nobody_sleeps_through_a_message_in_two_slots_of_a_box() {
+    nobody_sleeps_through_a_message(Policy::AdaptiveShared, 2);
+}
+
+#[test]
+fn nobody_sleeps_through_a_message_in_a_named_cell() {
+    nobody_sleeps_through_a_message(Policy::AdaptiveShared, NAMED);
 }
 
 /// SLEEP, the other way: a sender without a cell does not sleep through one that comes back.

@@ -1,8 +1,11 @@
 /* A component of an MPI library that is loaded, used and unloaded, again and again: libmq goes with it, and is as good
  * as new the next time. */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +28,59 @@ static void *symbol(void *library, const char *name)
     return found;
 }
 
+/* What a library could change in the process that loads it. */
+struct process {
+    int threads;
+    void (*handlers[NSIG])(int);
+    int flags[NSIG];
+};
+
+static void look(struct process *process)
+{
+    memset(process, 0, sizeof *process);
+    DIR *tasks = opendir("/proc/self/task");
+    if (!tasks)
+        fail("no /proc/self/task");
+    for (struct dirent *task; (task = readdir(tasks));)
+        process->threads += task->d_name[0] != '.';
+    closedir(tasks);
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction action;
+        /* Some numbers are the C library's own. */
+        if (sigaction(number, NULL, &action) == 0) {
+            process->handlers[number] = action.sa_handler;
+            process->flags[number] = action.sa_flags;
+        }
+    }
+}
+
+static void check_unchanged(const struct process *before)
+{
+    struct process now;
+    look(&now);
+    if (now.threads != before->threads)
+        fail("the library started a thread");
+    if (memcmp(&now, before, sizeof now))
+        fail("the library changed what a signal does");
+}
+
+/* Removes a folder of files and returns how many there were. */
+static int clear_away(const char *folder)
+{
+    DIR *files = opendir(folder);
+    if (!files)
+        fail("no folder");
+    int count = 0;
+    for (struct dirent *file; (file = readdir(files));) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", folder, file->d_name);
+        count += file->d_name[0] != '.' && unlink(path) == 0;
+    }
+    closedir(files);
+    rmdir(folder);
+    return count;
+}
+
 /* A function of the library: what dlsym gives is an object's address, which ISO C does not turn into a function's. */
 #define FUNCTION(name) \
     __typeof__(&mq_##name) name; \
@@ -40,9 +96,16 @@ static void *use(void *library)
     FUNCTION(context_create);
     FUNCTION(post);
     FUNCTION(arrive);
+    struct process before;
+    look(&before);
+    char traces[] = "/tmp/mq-reload-XXXXXX";
+    if (!mkdtemp(traces))
+        fail("no folder for traces");
     mq_session_options wanted;
     memset(&wanted, 0, sizeof wanted);
     wanted.library = "reload";
+    wanted.rank = 1; /* the first tells of its trace */
+    wanted.trace = traces;
     mq_session *session;
     if (session_open(&wanted, &session) != MQ_NONE)
         fail("no session");
@@ -65,8 +128,12 @@ static void *use(void *library)
         if (arrive(engine, &envelope, 0, NULL, &receive) != MQ_MATCHED || receive != &receives[i])
             fail("a message found another receive");
     }
+    check_unchanged(&before);
     if (engine_free(engine) != MQ_NONE || session_close(session) != MQ_NONE)
         fail("not freed");
+    check_unchanged(&before);
+    if (clear_away(traces) != 1)
+        fail("no trace");
     return NULL;
 }
 

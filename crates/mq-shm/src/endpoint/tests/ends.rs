@@ -53,7 +53,7 @@ fn an_end_is_reported_though_the_cells_that_came_back_are_damaged() {
 }
 
 /// Two of which the first has a box for messages to the second.
-fn with_a_box() -> [Endpoint<Arc<Heap>>; 2] {
+pub(super) fn with_a_box() -> [Endpoint<Arc<Heap>>; 2] {
     let segment = Heap::new(Geometry::new(2).unwrap());
     let join = |number| {
         let memory = Arc::clone(&segment);
