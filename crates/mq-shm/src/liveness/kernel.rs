@@ -44,6 +44,7 @@ impl Identity {
         };
         Self { number, started }
     }
+
     /// Whether the number belongs to no process, to one that has ended, or to another one, as far as
     /// can be told without a descriptor.
     pub(super) fn is_dead_by_number(self) -> bool {

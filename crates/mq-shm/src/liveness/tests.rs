@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use super::kernel::Start;
-use super::kernel::{has_died, tells_apart};
+use super::kernel::{Start, has_died, tells_apart};
 use super::watch::{DOUBTED, Descriptor, TURNS};
 use super::*;
 use crate::segment::inode_of;
