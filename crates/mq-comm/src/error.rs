@@ -5,7 +5,7 @@ use mq_shm::{Process, ShmError};
 
 /// What a buffer without room may be.
 const NO_LENGTH: &str =
-    " (a vector has room for its length, not for its capacity; `recv_vec` takes a message of any)";
+    " (a vector has room for its length, not its capacity; `recv_vec` makes room for any message)";
 
 /// What can go wrong in sending and receiving.
 ///

@@ -70,15 +70,14 @@
 //! and more than one machine.
 //!
 //! # Entering and leaving
-//! A world is entered once in each place that a launcher provides. Under `mq run`, a second [`World::init`]
-//! in the process, in a program that it starts, or in one that follows it finds the place taken. Under
-//! `mpirun`, `srun` and `flux run`, where processes meet at a name, programs may follow each other as long
-//! as all processes run each of them; one process alone waits for the others until the
-//! [time](Options::start_within) is over. A world is left when it and all that was made from it are
-//! dropped, or by [`World::finalize`], which returns what went wrong. A process that ends in any other way,
-//! including `std::process::exit`, has died as far as the others can tell, and its announced messages are
-//! lost. If a [transport] of one's own panics inside a blocking send or
-//! receive, or at the end of a scope, the process aborts.
+//! A world is entered once in each place that a launcher provides. Under `mq run`, a second [`World::init`] in the
+//! process, in a program that it starts, or in one that follows it finds the place taken. Under `mpirun`, `srun`
+//! and `flux run`, where processes meet at a name, programs may follow each other as long as all processes run each
+//! of them; one process alone waits for the others until the [time](Options::start_within) is over. A world is left
+//! when it and all that was made from it are dropped, or by [`World::finalize`], which returns what went wrong. A
+//! process that ends in any other way, including `std::process::exit`, has died as far as the others can tell, and
+//! its announced messages are lost. If a [transport] of one's own panics inside a blocking send or receive, or at
+//! the end of a scope, the process aborts.
 //!
 //! # Deaths
 //! When a process ends, everything that it had sent completely is received. A message of which a part is

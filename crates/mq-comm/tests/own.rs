@@ -107,7 +107,7 @@ fn one_that_is_too_long_is_cut() {
                 let error = world.sendrecv(&out, 0, 1, &mut into, 0, 1).unwrap_err();
                 let hint = match room {
                     0 => {
-                        " (a vector has room for its length, not for its capacity; `recv_vec` takes a message of any)"
+                        " (a vector has room for its length, not its capacity; `recv_vec` makes room for any message)"
                     }
                     _ => "",
                 };
