@@ -133,6 +133,7 @@ head_of_report() {
     echo "| threads of core ${each[0]} | $(topology "${each[0]}" topology/thread_siblings_list) |"
     echo "| share its largest cache | $(topology "${each[0]}" cache/index3/shared_cpu_list) |"
     echo "| its socket | $(topology "${each[0]}" topology/core_siblings_list) |"
+    benches/node/words.sh
 }
 
 # The first core paired with another: a thread of its own core, the next in order, the last that is no such thread.

@@ -110,7 +110,10 @@ libraries() {
 for table; do
     began=$(date +%s)
     case "$table" in
-    head) benches/head.sh "Between processes, measured" "benches/node/report.sh${quick:+ --quick}" ;;
+    head)
+        benches/head.sh "Between processes, measured" "benches/node/report.sh${quick:+ --quick}"
+        benches/node/words.sh
+        ;;
     lines)
         section "Short messages, and one cache line"
         benches/node/lines.py --mq "$mq" --rounds "$([ -n "$quick" ] && echo 3 || echo 60)"
