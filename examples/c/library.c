@@ -1,5 +1,5 @@
 /* What an MPI library does with libmq, under its one lock: a session and an engine, a context for each communicator, what
- * is posted and what arrives in halves, cancels by a name that was kept, and what a revoked communicator gives back.
+ * is posted and what arrives in halves, cancels by a handle that was kept, and what a revoked communicator gives back.
  * ci/c.sh compiles it and runs it under valgrind; it fails if anything is not as MPI has it. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { WORLD = 0, OTHER = 7, TAG = 5, PENDING = -1, REVOKED = -2 };
 
-/* A receive. While it waits, the name of its entry is in it, but for the context, which it has anyway. */
+/* A receive. While it waits, the handle of its entry is in it, but for the context, which it has anyway. */
 typedef struct request {
     uint32_t context, slot;
     uint64_t sequence;
@@ -54,7 +54,7 @@ static void complete(request *receive, int *message) {
 
 static void post(request *receive, uint32_t context, int32_t source, int32_t tag) {
     mq_pattern wanted = {.context = context, .source = source, .tag = tag};
-    mq_handle name;
+    mq_handle handle;
     void *message;
     receive->payload = PENDING;
     receive->context = context;
@@ -63,14 +63,14 @@ static void post(request *receive, uint32_t context, int32_t source, int32_t tag
         complete(receive, message); /* whose owner may post it again, or free it, at once */
         return;
     }
-    check(mq_inline_queue_receive(engine, &wanted, receive, &name));
-    receive->sequence = name.sequence;
-    receive->slot = name.slot;
+    check(mq_inline_queue_receive(engine, &wanted, receive, &handle));
+    receive->sequence = handle.sequence;
+    receive->slot = handle.slot;
 }
 
 static int cancel(const request *receive) {
-    mq_handle name = {.sequence = receive->sequence, .slot = receive->slot, .context = receive->context};
-    return check(mq_cancel(engine, name, NULL)) == MQ_MATCHED;
+    mq_handle handle = {.sequence = receive->sequence, .slot = receive->slot, .context = receive->context};
+    return check(mq_cancel(engine, handle, NULL)) == MQ_MATCHED;
 }
 
 static void arrive(uint32_t context, int32_t source, int32_t tag, int payload) {
