@@ -74,3 +74,5 @@ pub use queues::{
     Arrive, ArriveOf, DeliveredOf, Entry, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf,
     Removed, RemovedOf, Scope, SeenOf, ShownOf, TakenOf,
 };
+#[cfg(feature = "shared")]
+pub use shared::{SharedContext, SharedEngine};

@@ -4,7 +4,7 @@ use core::fmt::Debug;
 
 use crate::collective::CollectiveCall;
 use crate::config::Config;
-use crate::envelope::ContextId;
+use crate::envelope::{ContextId, Envelope};
 use crate::handle::{Handle, MessageHandle};
 use crate::meter::{Meter, Unmetered};
 use crate::pattern::Pattern;
@@ -104,6 +104,16 @@ impl<P: Pattern, R, M> Clone for Entry<'_, P, R, M> {
 
 impl<P: Pattern, R, M> Copy for Entry<'_, P, R, M> {}
 
+impl<P: Pattern, R, M> Entry<'_, P, R, M> {
+    /// The context of the entry.
+    pub fn context(&self) -> ContextId {
+        match self {
+            Self::Posted(pattern, _) => pattern.context(),
+            Self::Unexpected(envelope, _) => envelope.context(),
+        }
+    }
+}
+
 /// One entry of either queue, handed back to its owner.
 #[derive(Debug)]
 pub enum Removed<P: Pattern, R, M> {
@@ -111,6 +121,16 @@ pub enum Removed<P: Pattern, R, M> {
     Posted(P, R),
     /// An unexpected message that was purged.
     Unexpected(P::Envelope, M),
+}
+
+impl<P: Pattern, R, M> Removed<P, R, M> {
+    /// The context in which the entry was queued.
+    pub fn context(&self) -> ContextId {
+        match self {
+            Self::Posted(pattern, _) => pattern.context(),
+            Self::Unexpected(envelope, _) => envelope.context(),
+        }
+    }
 }
 
 /// Whether one object of a structure serves one context or all of them.

@@ -17,21 +17,18 @@ const SOURCE_SHIFT: u32 = 64;
 /// let wanted = TaggedPattern::new(0, Source::Any, 0xaa_0000, 0xffff);
 /// assert!(matches(&wanted, &TaggedEnvelope::new(0, 5, 0xaa_1234)));
 /// assert!(!matches(&wanted, &TaggedEnvelope::new(0, 5, 0xab_1234)));
+/// assert_eq!(wanted, TaggedPattern::new(0, Source::Any, 0xaa_5678, 0xffff));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TaggedEnvelope {
-    /// The endpoint or communicator.
-    pub context: ContextId,
-    /// The sender; always 0 if the tag names the sender.
-    pub source: Rank,
-    /// The tag.
-    pub tag: u64,
-    /// Which operation the message belongs to.
-    pub class: TrafficClass,
+    context: ContextId,
+    source: Rank,
+    tag: u64,
+    class: TrafficClass,
 }
 
 impl TaggedEnvelope {
-    /// A point-to-point message.
+    /// A point-to-point message to an endpoint or communicator. The sender is always 0 if the tag names it.
     pub fn new(context: impl Into<ContextId>, source: impl Into<Rank>, tag: u64) -> Self {
         Self {
             context: context.into(),
@@ -39,6 +36,37 @@ impl TaggedEnvelope {
             tag,
             class: TrafficClass::PointToPoint,
         }
+    }
+
+    /// The same message, as part of another kind of operation.
+    #[must_use]
+    pub const fn with_class(mut self, class: TrafficClass) -> Self {
+        self.class = class;
+        self
+    }
+
+    /// The endpoint or communicator.
+    #[must_use]
+    pub const fn context(&self) -> ContextId {
+        self.context
+    }
+
+    /// The sender.
+    #[must_use]
+    pub const fn source(&self) -> Rank {
+        self.source
+    }
+
+    /// The tag.
+    #[must_use]
+    pub const fn tag(&self) -> u64 {
+        self.tag
+    }
+
+    /// Which operation the message belongs to.
+    #[must_use]
+    pub const fn class(&self) -> TrafficClass {
+        self.class
     }
 }
 
@@ -63,19 +91,16 @@ impl Envelope for TaggedEnvelope {
     }
 }
 
-/// A receive that compares a 64-bit tag outside an ignore mask.
+/// A receive that compares a 64-bit tag outside an ignore mask. Two that match the same messages are equal, whatever
+/// they were given in bits that are ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TaggedPattern {
-    /// The endpoint or communicator.
-    pub context: ContextId,
-    /// The sender, or any.
-    pub source: Source,
-    /// The tag whose bits are compared.
-    pub wanted: u64,
-    /// The bits of the tag that may differ.
-    pub ignore: u64,
-    /// Which operation the receive belongs to.
-    pub class: TrafficClass,
+    context: ContextId,
+    source: Source,
+    /// 0 where the tag may differ.
+    wanted: u64,
+    ignore: u64,
+    class: TrafficClass,
 }
 
 impl TaggedPattern {
@@ -89,7 +114,7 @@ impl TaggedPattern {
         Self {
             context: context.into(),
             source: source.into(),
-            wanted,
+            wanted: wanted & !ignore,
             ignore,
             class: if ignore == 0 {
                 TrafficClass::PointToPoint
@@ -97,6 +122,43 @@ impl TaggedPattern {
                 TrafficClass::Unknown
             },
         }
+    }
+
+    /// The same receive, as part of another kind of operation.
+    #[must_use]
+    pub const fn with_class(mut self, class: TrafficClass) -> Self {
+        self.class = class;
+        self
+    }
+
+    /// The endpoint or communicator.
+    #[must_use]
+    pub const fn context(&self) -> ContextId {
+        self.context
+    }
+
+    /// The sender, or any.
+    #[must_use]
+    pub const fn source(&self) -> Source {
+        self.source
+    }
+
+    /// The bits of the tag that a message must have; 0 where they may differ.
+    #[must_use]
+    pub const fn wanted(&self) -> u64 {
+        self.wanted
+    }
+
+    /// The bits of the tag that may differ.
+    #[must_use]
+    pub const fn ignore(&self) -> u64 {
+        self.ignore
+    }
+
+    /// Which operation the receive belongs to.
+    #[must_use]
+    pub const fn class(&self) -> TrafficClass {
+        self.class
     }
 }
 
@@ -117,7 +179,7 @@ impl Pattern for TaggedPattern {
             Source::Any => 0,
             Source::Rank(rank) => rank.0,
         };
-        u128::from(source) << SOURCE_SHIFT | u128::from(self.wanted & !self.ignore)
+        u128::from(source) << SOURCE_SHIFT | u128::from(self.wanted)
     }
     #[inline(always)]
     fn care(&self) -> u128 {

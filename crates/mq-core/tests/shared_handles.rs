@@ -132,3 +132,18 @@ fn a_handle_of_an_earlier_life_reaches_nothing_of_the_next() {
         }
     }
 }
+
+#[test]
+fn the_contexts_are_listed_while_they_exist() {
+    for (divide, entries) in KINDS {
+        let engine = engine(divide, entries);
+        for number in [70, 0, 4096] {
+            let made = engine.create_context(number, ContextOptions::new());
+            made.expect("a new one");
+        }
+        engine.free_context(0, &mut |_| ()).expect("it exists");
+        let mut listed = engine.contexts();
+        listed.sort_unstable();
+        assert_eq!(listed, [ContextId(70), ContextId(4096)]);
+    }
+}

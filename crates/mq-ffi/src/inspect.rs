@@ -163,11 +163,7 @@ pub unsafe extern "C" fn mq_context_visit(
         known.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
         let mut has_stopped = false;
         entered.visit(&mut |entry| {
-            let of = match entry {
-                Entry::Posted(pattern, _) => pattern.context(),
-                Entry::Unexpected(envelope, _) => envelope.context(),
-            };
-            if of.0 == context && !has_stopped {
+            if entry.context().0 == context && !has_stopped {
                 let entry = show(&entry);
                 // SAFETY: a function of this type, from the caller, with the caller's own pointer.
                 has_stopped = apart(|| unsafe { visitor(user, &raw const entry) != 0 });

@@ -117,6 +117,15 @@ impl Directory {
         }
     }
 
+    /// The numbers of all contexts, in no order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = ContextId> + '_ {
+        let dense = (0..).zip(&self.dense);
+        let dense = dense.filter(|(_, context)| context.object != NO_OBJECT);
+        dense
+            .map(|(id, _)| ContextId(id))
+            .chain(self.sparse.keys().copied())
+    }
+
     pub(super) fn bytes(&self) -> usize {
         vec_bytes(&self.dense) + self.sparse.allocation_size()
     }

@@ -3,6 +3,7 @@
 mod budget;
 #[cfg(feature = "shared")]
 mod common_budget;
+mod contexts;
 mod directory;
 mod halves;
 mod ledger;
@@ -17,18 +18,18 @@ use core::fmt;
 pub use self::budget::{Budget, HighWater, Used};
 #[cfg(feature = "shared")]
 pub(crate) use self::common_budget::CommonBudget;
-use self::directory::{Context, Directory};
+use self::directory::Directory;
 use self::ledger::Ledger;
 use self::object::{Object, own_for_message};
 pub use self::options::{ContextOptions, EngineOptions};
 pub use self::terms::Limits;
 pub(crate) use self::terms::Terms;
-use crate::config::{Config, Tuning};
-use crate::envelope::{ContextId, Envelope, Rank};
+use crate::config::Tuning;
+use crate::envelope::{ContextId, Rank};
 use crate::error::Error;
 use crate::memory::{Footprint, Memory, vec_bytes};
-use crate::pattern::{Pattern, Source};
-use crate::queues::{Entry, MatchQueues, RemovedOf, Scope};
+use crate::pattern::Source;
+use crate::queues::MatchQueues;
 use crate::structures::Kind;
 
 /// A process's matching engine: any number of contexts over queues of type `Q`.
@@ -93,7 +94,7 @@ impl<Q: MatchQueues> fmt::Debug for Engine<Q> {
     }
 }
 
-/// Contexts.
+/// Making an engine.
 impl<Q: MatchQueues> Engine<Q> {
     /// An engine without contexts or limits.
     #[must_use]
@@ -130,169 +131,10 @@ impl<Q: MatchQueues> Engine<Q> {
         let numbers = objects.map(|object| object.queues.next_sequence());
         numbers.fold(self.retired, u64::max)
     }
+}
 
-    /// Creates a context.
-    ///
-    /// # Cost
-    /// The place of a freed context is reused: an engine keeps what it took for the most contexts that it ever
-    /// had at a time, some 200 bytes each with `indexed`, and every operation that visits all contexts visits
-    /// all of these places. If contexts do not come in the order of their numbers, there may be twice as many.
-    ///
-    /// # Errors
-    /// [`Error::ContextExists`]; [`Error::NoRanks`] for a size of 0.
-    pub fn create_context(
-        &mut self,
-        context: impl Into<ContextId>,
-        options: ContextOptions,
-    ) -> Result<(), Error> {
-        let id = context.into();
-        if self.directory.get(id).is_some() {
-            return Err(Error::ContextExists(id));
-        }
-        let terms = Terms::new(id, &options)?;
-        let mut config = self.config_of(&options);
-        if let Some(tuning) = options.tuning {
-            config.tuning = *tuning;
-        }
-        let shares_object = Q::scope(&config) == Scope::Process;
-        let object = if shares_object {
-            self.shared_object(id, &config)
-        } else {
-            self.add_object(id, &config)
-        };
-        self.enter(id, Context::new(object, terms, shares_object));
-        Ok(())
-    }
-
-    /// The configuration for the queues of a context with these options.
-    fn config_of(&self, options: &ContextOptions) -> Config {
-        Config {
-            kind: options.kind.unwrap_or(self.kind),
-            size: options.size,
-            allow_overtaking: options.allow_overtaking,
-            first_sequence: self.retired,
-            tuning: self.tuning.clone(),
-        }
-    }
-
-    /// Registers a context with its terms.
-    fn enter(&mut self, id: ContextId, mut context: Context) {
-        if self.ledger.is_none() {
-            context = context.quick();
-            if context.object() == id.0 as usize {
-                self.objects[context.object()].serve_own(context.terms());
-            }
-        }
-        self.directory.insert(id, context);
-    }
-
-    fn shared_object(&mut self, id: ContextId, config: &Config) -> u32 {
-        let of_kind = self.shared.iter().find(|(kind, _)| *kind == config.kind);
-        if let Some(&(_, object)) = of_kind {
-            self.objects[object as usize].queues.add_context(config);
-            return object;
-        }
-        let object = self.add_object(id, config);
-        self.shared.push((config.kind, object));
-        object
-    }
-
-    /// A new object for the queues of a context, with the context's own number if that is available.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "at most two objects a context"
-    )]
-    fn add_object(&mut self, id: ContextId, config: &Config) -> u32 {
-        self.make_objects_below(id);
-        let object = Object::new(Q::with_config(config));
-        if let Some(number) = self.free_object(id) {
-            self.objects[number as usize] = object;
-            return number;
-        }
-        if self.objects.is_empty() {
-            // Libraries make one engine per communicator: one context, and never a second.
-            self.objects.reserve_exact(1);
-        }
-        self.objects.push(object);
-        self.objects.len() as u32 - 1
-    }
-
-    /// Whether `more` further objects may be free: at most one more than are in use.
-    fn may_be_free(&self, more: usize) -> bool {
-        let free = self.free_objects.len();
-        free + more <= self.objects.len() - free + 1
-    }
-
-    /// Adds free objects, unless too many, so that the next object has the context's number: programs
-    /// number their contexts from 0 or 1, but do not create them in that order.
-    #[expect(clippy::cast_possible_truncation, reason = "as in `add_object`")]
-    fn make_objects_below(&mut self, id: ContextId) {
-        let (objects, wanted) = (self.objects.len(), id.0 as usize);
-        if wanted <= objects || !self.may_be_free(wanted - objects) {
-            return;
-        }
-        // An eighth more, so that numbers with gaps do not have all of them moved each time.
-        self.objects
-            .reserve_exact((wanted + 1 - objects).max(objects / 8));
-        for number in objects..wanted {
-            let queues = Q::with_config(&Config::default());
-            self.objects.push(Object::new(queues));
-            self.free_objects.push(number as u32);
-        }
-    }
-
-    /// A free object: the one with the context's own number, if it is among those freed last, or the last of those.
-    /// None if there is none, or if the next one to be made has that number and not too many are free.
-    fn free_object(&mut self, id: ContextId) -> Option<u32> {
-        const LOOKED_AT: usize = 64;
-        let recent = self.free_objects.iter().rev().take(LOOKED_AT);
-        let back = recent.clone().position(|&number| number == id.0);
-        if back.is_none() && self.objects.len() == id.0 as usize && self.may_be_free(0) {
-            return None;
-        }
-        let at = self.free_objects.len().checked_sub(back.unwrap_or(0) + 1)?;
-        Some(self.free_objects.swap_remove(at))
-    }
-
-    /// Removes a context and hands every entry left in it to `back`, receives first, each queue in
-    /// order (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale forever.
-    ///
-    /// # Cost
-    /// Visits and sorts the entries of all contexts that share the structure.
-    ///
-    /// # Errors
-    /// [`Error::UnknownContext`].
-    ///
-    /// # Panics
-    /// If `back` does: the entries that were not yet handed back stay queued, and the context exists.
-    pub fn free_context(
-        &mut self,
-        context: impl Into<ContextId>,
-        back: &mut dyn FnMut(RemovedOf<Q>),
-    ) -> Result<(), Error> {
-        let id = context.into();
-        let found = *self.context(id)?;
-        self.purge_object(found.object(), &mut |entry| context_of(entry) == id, back);
-        self.directory.remove(id);
-        let object = &mut self.objects[found.object()];
-        if found.object() == id.0 as usize {
-            object.serve_others();
-        }
-        object.queues.remove_context(id);
-        self.retired = self.retired.max(object.queues.next_sequence());
-        if !found.shares_object {
-            object.queues = Q::with_config(&Config::default());
-            self.free_objects.push(found.object() as u32);
-        }
-        Ok(())
-    }
-
-    /// What a context admits, for a caller that checks arguments itself; `None` for an unknown context.
-    pub fn limits(&self, context: impl Into<ContextId>) -> Option<Limits> {
-        let context = self.directory.get(context.into())?;
-        Some(context.terms().limits())
-    }
-
+/// Queues, for callers that take their own steps on them.
+impl<Q: MatchQueues> Engine<Q> {
     /// The queues for a receive or probe, after the checks that [`post`](Self::post) makes: for a
     /// caller that takes its own steps on them.
     ///
@@ -342,19 +184,6 @@ impl<Q: MatchQueues> Engine<Q> {
         source: impl Into<Rank>,
     ) -> Option<&mut Q> {
         own_for_message(&mut self.objects, context.into(), source.into())
-    }
-
-    #[inline(always)]
-    fn context(&self, id: ContextId) -> Result<&Context, Error> {
-        self.directory.get(id).ok_or(Error::UnknownContext(id))
-    }
-}
-
-/// The entry's context.
-fn context_of<P: Pattern, R, M>(entry: Entry<'_, P, R, M>) -> ContextId {
-    match entry {
-        Entry::Posted(pattern, _) => pattern.context(),
-        Entry::Unexpected(envelope, _) => envelope.context(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::ledger::Ledger;
 use super::object::{own_for_message, own_for_receive};
-use super::{Engine, Used, context_of};
+use super::{Engine, Used};
 use crate::collective::CollectiveCall;
 use crate::envelope::{ContextId, Envelope, Rank};
 use crate::error::{Error, Refused};
@@ -310,7 +310,7 @@ impl<Q: MatchQueues> Engine<Q> {
         let object = self.context(id)?.object();
         self.purge_object(
             object,
-            &mut |entry| context_of(entry) == id && select(entry),
+            &mut |entry| entry.context() == id && select(entry),
             back,
         );
         Ok(())
@@ -391,7 +391,7 @@ impl<Q: MatchQueues> Engine<Q> {
         if found.shares_object && posted + unexpected > 0 {
             (posted, unexpected) = (0, 0);
             queues.visit(&mut |entry| match entry {
-                _ if context_of(entry) != id => {}
+                _ if entry.context() != id => {}
                 Entry::Posted(..) => posted += 1,
                 Entry::Unexpected(..) => unexpected += 1,
             });

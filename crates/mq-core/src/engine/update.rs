@@ -1,6 +1,6 @@
 //! Changing the terms of a context in use.
 
-use super::{ContextOptions, Engine, Terms, context_of};
+use super::{ContextOptions, Engine, Terms};
 use crate::envelope::{ContextId, Envelope};
 use crate::error::Error;
 use crate::pattern::Pattern;
@@ -53,7 +53,7 @@ impl<Q: MatchQueues> Engine<Q> {
         let mut checked = Ok(());
         let queues = &self.objects[found.object()].queues;
         queues.visit(&mut |entry| {
-            if checked.is_ok() && context_of(entry) == id {
+            if checked.is_ok() && entry.context() == id {
                 checked = terms.check_entry::<Q>(id, &entry);
             }
         });

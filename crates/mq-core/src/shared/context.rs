@@ -7,7 +7,7 @@ use crossbeam_utils::CachePadded;
 use super::lock::Lock;
 use super::numbers::{PlaceId, count_of};
 use super::options::{Divide, Sharding};
-use super::place::{Before, Mode, OPEN, Place, Reach, Standing, shard_of};
+use super::place::{Before, MeantLife, Mode, OPEN, Place, Reach, Standing, shard_of};
 use super::pressure::Pressure;
 use super::sync::{AtomicU8, Mutex, MutexGuard, Once, Ordering};
 use crate::collective::CollectiveCall;
@@ -104,22 +104,25 @@ impl<Q: MatchQueues> Context<Q> {
         right.then_some(place)
     }
 
-    /// Locks exactly the places that an operation reaches.
+    /// Locks exactly the places that an operation on `life` reaches.
     #[inline(never)]
-    pub(super) fn hold(&self, reach: impl Fn(Mode) -> Reach) -> Held<'_, Q> {
+    pub(super) fn hold(&self, life: MeantLife, reach: impl Fn(Mode) -> Reach) -> Held<'_, Q> {
         let mut mode = self.guess();
         loop {
             let held = match (reach(mode), self.shards.get()) {
                 (Reach::Shard(hash), Some(shards)) => {
                     let index = shard_of(hash, shards.len());
-                    Held::One(PlaceId::shard(index), shards[index].lock_alone(false).0)
+                    Held::One(
+                        PlaceId::shard(index),
+                        shards[index].lock_alone(life, false).0,
+                    )
                 }
                 (Reach::All, Some(_)) => Held::All(self.lock_all()),
                 // Shards may exist without being visible here yet; the undivided queues know.
-                _ => match self.lock_whole() {
-                    Some(whole) => Held::One(PlaceId::WHOLE, whole),
-                    None => {
-                        self.divide(None);
+                _ => match self.lock_whole(life) {
+                    Ok(whole) => Held::One(PlaceId::WHOLE, whole),
+                    Err(contended) => {
+                        self.divide(contended);
                         continue;
                     }
                 },
@@ -136,11 +139,15 @@ impl<Q: MatchQueues> Context<Q> {
         }
     }
 
-    /// Locks the undivided queues; `None` if they should be divided first.
-    fn lock_whole(&self) -> Option<MutexGuard<'_, Place<Q>>> {
+    /// Locks the undivided queues; or says in which life they should be divided first, since the context may have
+    /// begun another when the caller comes to it.
+    fn lock_whole(&self, life: MeantLife) -> Result<MutexGuard<'_, Place<Q>>, MeantLife> {
         let can_divide = self.sharding.divide == Divide::WhenContended;
-        let (whole, divide) = self.whole.lock_alone(can_divide);
-        (!divide).then_some(whole)
+        let (whole, divide) = self.whole.lock_alone(life, can_divide);
+        if divide {
+            return Err(whole.standing.life_now());
+        }
+        Ok(whole)
     }
 
     /// Locks the undivided queues, whatever they hold, for a caller that may hold other locks.
@@ -149,14 +156,19 @@ impl<Q: MatchQueues> Context<Q> {
     }
 
     /// Locks the undivided queues, or one shard if there are shards, for a caller that holds no lock.
-    pub(super) fn alone(&self, place: PlaceId) -> Option<MutexGuard<'_, Place<Q>>> {
+    pub(super) fn alone(
+        &self,
+        life: MeantLife,
+        place: PlaceId,
+    ) -> Option<MutexGuard<'_, Place<Q>>> {
         if let Some(index) = place.index() {
-            return Some(self.shards.get()?.get(index)?.lock_alone(false).0);
+            return Some(self.shards.get()?.get(index)?.lock_alone(life, false).0);
         }
-        self.lock_whole().or_else(|| {
-            self.divide(None);
-            Some(self.whole())
-        })
+        let whole = self.lock_whole(life).unwrap_or_else(|contended| {
+            self.divide(contended);
+            self.whole()
+        });
+        Some(whole)
     }
 
     /// Locks everything: the shards in ascending order, then the undivided queues. [ORDER]
@@ -172,6 +184,16 @@ impl<Q: MatchQueues> Context<Q> {
                 return All { shards, whole };
             }
         }
+    }
+
+    /// [`lock_all`](Self::lock_all), of a life that must be present.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub(super) fn lock_alive(&self, life: MeantLife) -> Result<All<'_, Q>, Error> {
+        let all = self.lock_all();
+        all.whole.standing.check_alive(self.id, life)?;
+        Ok(all)
     }
 }
 
@@ -225,11 +247,11 @@ impl<Q: MatchQueues> Context<Q> {
     /// Divides the undivided queues, unless another thread did, or the context was freed or is in
     /// a life other than the one the caller means.
     #[cold]
-    pub(super) fn divide(&self, life: Option<u64>) {
+    pub(super) fn divide(&self, life: MeantLife) {
         self.make_shards();
         let mut all = self.lock_all();
         let standing = &all.whole.standing;
-        if standing.mode == Mode::Whole && standing.check_alive(self.id, life).is_ok() {
+        if standing.mode == Mode::Whole && standing.is_alive(life) {
             self.divide_held(&mut all);
         }
     }
@@ -278,8 +300,7 @@ impl<Q: MatchQueues> Context<Q> {
     /// # Errors
     /// [`Error::UnknownContext`].
     pub(super) fn end(&self) -> Result<(Vec<RemovedOf<Q>>, u64), Error> {
-        let mut all = self.lock_all();
-        all.whole.standing.check_alive(self.id, None)?;
+        let mut all = self.lock_alive(None)?;
         let removed = self.purge(&mut all, &mut |_| true);
         let retired = all.next_count();
         let standing = Standing {
@@ -383,9 +404,8 @@ impl<Q: MatchQueues> Context<Q> {
 impl<Q: MatchQueues> Context<Q> {
     /// Announces a collective call to every place, since it is unknown which of them its messages will
     /// reach.
-    pub(super) fn announce(&self, life: Option<u64>, call: &CollectiveCall) -> Result<(), Error> {
-        let mut all = self.lock_all();
-        all.whole.standing.check_alive(self.id, life)?;
+    pub(super) fn announce(&self, life: MeantLife, call: &CollectiveCall) -> Result<(), Error> {
+        let mut all = self.lock_alive(life)?;
         all.whole.queues.announce(call);
         for shard in &mut all.shards {
             shard.queues.announce(call);
@@ -446,5 +466,20 @@ mod tests {
             }
             assert!(context.end().is_ok());
         }
+    }
+
+    #[test]
+    fn a_life_is_not_divided_for_what_was_waited_in_the_last_one() {
+        let id = ContextId(0);
+        let context: Context<Indexed<MpiPattern, u32, u32>> =
+            Context::new(id, Sharding::new().shards(2), None);
+        let begin = || context.begin(Terms::new(id, &ContextOptions::new()), Config::default());
+        assert_eq!(begin(), Ok(1));
+        assert!(context.end().is_ok());
+        assert_eq!(begin(), Ok(2));
+        context.divide(Some(1));
+        assert_eq!(context.whole().standing.mode, Mode::Whole);
+        context.divide(Some(2));
+        assert_eq!(context.whole().standing.mode, Mode::BySource);
     }
 }

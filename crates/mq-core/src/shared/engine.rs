@@ -377,6 +377,19 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         self.find(call.context)?.announce(None, call)
     }
 
+    /// The contexts that existed when each was asked, in no order.
+    ///
+    /// # Cost
+    /// Takes the lock of each context's undivided queues in turn; allocates.
+    #[must_use]
+    pub fn contexts(&self) -> Vec<ContextId> {
+        let contexts = self.directory.contexts();
+        let present = contexts
+            .iter()
+            .filter(|context| context.whole().standing.is_alive(None));
+        present.map(|context| context.id).collect()
+    }
+
     /// Drops all entries and forgets what was learned from traffic, context by context, each at one
     /// moment. Contexts, their shards and memory stay. Entries are dropped with no lock held.
     ///

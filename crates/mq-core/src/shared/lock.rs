@@ -1,6 +1,6 @@
 //! [`Lock`]: a place behind its lock, and how long a thread waits before it tries the lock again.
 
-use super::place::{Mode, Place};
+use super::place::{MeantLife, Mode, Place};
 use super::sync::{Hint, Mutex, MutexGuard};
 use crate::queues::MatchQueues;
 
@@ -30,14 +30,18 @@ impl<Q: MatchQueues> Lock<Q> {
         self.place.lock()
     }
 
-    /// Waits as is best for all threads together, for a caller that holds no other lock. The second value
-    /// says that it is time to divide the context; it is never true if the context cannot be divided.
+    /// Waits as is best for all threads together, for a caller that holds no other lock and means `life`. The second
+    /// value says that it is time to divide the context; it is never true if the context cannot be divided.
     ///
     /// A thread that releases the lock has the queues in its caches, and if it takes the lock again it
     /// continues at full speed. A thread that polls without pause gets the lock in between, after a few
     /// operations of the other. Then everything the operations touch must move to its core, and two threads
     /// do a third of the work of one. With pauses they do eight or nine tenths of it.
-    pub(super) fn lock_alone(&self, can_divide: bool) -> (MutexGuard<'_, Place<Q>>, bool) {
+    pub(super) fn lock_alone(
+        &self,
+        life: MeantLife,
+        can_divide: bool,
+    ) -> (MutexGuard<'_, Place<Q>>, bool) {
         if let Some(place) = self.place.try_lock() {
             return (place, false);
         }
@@ -46,6 +50,10 @@ impl<Q: MatchQueues> Lock<Q> {
         } else {
             self.place.lock()
         };
+        if !place.standing.is_alive(life) {
+            // It will be refused, and says nothing about those who use the present life.
+            return (place, false);
+        }
         let come = place.queues.queued_total();
         // Undivided queues stay in use when the context has been divided.
         let can_divide = can_divide && place.standing.mode == Mode::Whole;
@@ -106,11 +114,25 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
+    use super::super::place::Standing;
     use super::*;
     use crate::mpi::MpiPattern;
     use crate::structures::List;
 
     type Queues = List<MpiPattern, (), ()>;
+
+    const LIFE: u64 = 1;
+
+    /// The lock of a context in its first life.
+    fn alive() -> Lock<Queues> {
+        let lock = Lock::new();
+        lock.lock().standing = Standing {
+            mode: Mode::Whole,
+            life: LIFE,
+            ..Standing::ABSENT
+        };
+        lock
+    }
 
     fn queue(lock: &Lock<Queues>, entries: u32) {
         for _ in 0..entries {
@@ -147,7 +169,7 @@ mod tests {
                 let before = lock.lock().pressure.waits();
                 turn.wait();
                 turn.wait();
-                let (place, _) = lock.lock_alone(false);
+                let (place, _) = lock.lock_alone(Some(LIFE), false);
                 waited += u32::from(place.pressure.waits() != before);
                 drop(place);
                 if waited == times {
@@ -164,7 +186,7 @@ mod tests {
 
     #[test]
     fn threads_are_patient_where_they_wait_often_and_no_longer() {
-        let lock: Lock<Queues> = Lock::new();
+        let lock = alive();
         let short = Duration::from_micros(100);
         assert!(!lock.crowded.get());
         assert_eq!(wait(&lock, 32, short, 100), 0);
@@ -175,6 +197,29 @@ mod tests {
         assert_eq!(wait(&lock, 32, short, 10_000), 32);
         assert!(!lock.crowded.get());
         assert_eq!(wait(&lock, 1, short, 100), 0);
+    }
+
+    #[test]
+    fn who_means_another_life_is_not_counted() {
+        let lock = alive();
+        let waits = |meant: MeantLife| {
+            let turn = Barrier::new(2);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let place = lock.lock();
+                    turn.wait();
+                    thread::sleep(Duration::from_millis(1));
+                    drop(place);
+                });
+                turn.wait();
+                lock.lock_alone(meant, false).0.pressure.waits()
+            })
+        };
+        for _ in 0..20 {
+            assert_eq!(waits(Some(LIFE + 1)), 0);
+        }
+        assert!((0..1000).any(|_| waits(Some(LIFE)) > 0));
+        assert!((0..1000).any(|_| waits(None) > 1));
     }
 
     #[test]

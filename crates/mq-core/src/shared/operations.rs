@@ -2,7 +2,7 @@
 
 use super::context::{Context, Held};
 use super::numbers::{PlaceId, count_of};
-use super::place::{OPEN, Place, Standing};
+use super::place::{MeantLife, OPEN, Place, Standing};
 use super::sync::MutexGuard;
 use crate::envelope::{ContextId, Envelope};
 use crate::error::{Error, Refused};
@@ -13,16 +13,13 @@ use crate::queues::{
     Arrive, ArriveOf, DeliveredOf, EnvelopeOf, MatchQueues, Post, PostOf, TakenOf,
 };
 
-/// The life of a context that a caller means; `None` means the present life.
-pub(super) type Life = Option<u64>;
-
 /// The operations. Each locks what it reaches, checks with the place that the context exists and
 /// admits the operation, and does its work. The module documentation proves that this is enough.
 impl<Q: MatchQueues> Context<Q> {
     #[inline(always)]
     pub(super) fn post(
         &self,
-        life: Life,
+        life: MeantLife,
         pattern: Q::Pattern,
         receive: Q::Receive,
     ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
@@ -37,7 +34,7 @@ impl<Q: MatchQueues> Context<Q> {
     #[inline(never)]
     fn post_held(
         &self,
-        life: Life,
+        life: MeantLife,
         pattern: Q::Pattern,
         receive: Q::Receive,
     ) -> Result<PostOf<Q>, Refused<Q::Receive>> {
@@ -72,7 +69,7 @@ impl<Q: MatchQueues> Context<Q> {
 
     pub(super) fn extract(
         &self,
-        life: Life,
+        life: MeantLife,
         pattern: &Q::Pattern,
     ) -> Result<Option<TakenOf<Q>>, Error> {
         let mut held = self.hold_for_pattern(life, pattern)?;
@@ -91,7 +88,7 @@ impl<Q: MatchQueues> Context<Q> {
 
     pub(super) fn probe_with<T>(
         &self,
-        life: Life,
+        life: MeantLife,
         pattern: &Q::Pattern,
         see: impl FnOnce(EnvelopeOf<Q>, &Q::Message) -> T,
     ) -> Result<Option<T>, Error> {
@@ -114,7 +111,7 @@ impl<Q: MatchQueues> Context<Q> {
     #[inline(always)]
     pub(super) fn arrive(
         &self,
-        life: Life,
+        life: MeantLife,
         envelope: EnvelopeOf<Q>,
         message: Q::Message,
     ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
@@ -129,7 +126,7 @@ impl<Q: MatchQueues> Context<Q> {
     #[inline(never)]
     fn arrive_held(
         &self,
-        life: Life,
+        life: MeantLife,
         envelope: EnvelopeOf<Q>,
         message: Q::Message,
     ) -> Result<ArriveOf<Q>, Refused<Q::Message>> {
@@ -177,7 +174,7 @@ impl<Q: MatchQueues> Context<Q> {
 
     pub(super) fn deliver(
         &self,
-        life: Life,
+        life: MeantLife,
         envelope: &EnvelopeOf<Q>,
     ) -> Result<Option<DeliveredOf<Q>>, Error> {
         let mut place = self.hold_for_envelope(life, envelope)?;
@@ -186,9 +183,9 @@ impl<Q: MatchQueues> Context<Q> {
 
     /// Entries stay where they were queued until they leave the queue, so the handle tells which lock
     /// to take.
-    pub(super) fn cancel(&self, life: Life, handle: Handle) -> Option<Q::Receive> {
+    pub(super) fn cancel(&self, life: MeantLife, handle: Handle) -> Option<Q::Receive> {
         let id = PlaceId::of(handle);
-        let mut place = self.alone(id)?;
+        let mut place = self.alone(life, id)?;
         place.standing.check_alive(self.id, life).ok()?;
         let receive = place.queues.cancel(handle)?;
         if id == PlaceId::WHOLE {
@@ -204,7 +201,7 @@ impl<Q: MatchQueues> Context<Q> {
     #[inline(always)]
     fn quick_for_pattern(
         &self,
-        life: Life,
+        life: MeantLife,
         pattern: &Q::Pattern,
     ) -> Option<MutexGuard<'_, Place<Q>>> {
         // Its message may be one from before the division; whether a gate is closed is for messages to ask.
@@ -221,7 +218,7 @@ impl<Q: MatchQueues> Context<Q> {
     #[inline(always)]
     fn quick_for_envelope(
         &self,
-        life: Life,
+        life: MeantLife,
         envelope: &EnvelopeOf<Q>,
     ) -> Option<MutexGuard<'_, Place<Q>>> {
         let is_enough = |place: &Place<Q>| place.gate == OPEN;
@@ -230,8 +227,12 @@ impl<Q: MatchQueues> Context<Q> {
         Some(place)
     }
 
-    fn hold_for_pattern(&self, life: Life, pattern: &Q::Pattern) -> Result<Held<'_, Q>, Error> {
-        let mut held = self.hold(|mode| mode.reach_of_pattern(pattern));
+    fn hold_for_pattern(
+        &self,
+        life: MeantLife,
+        pattern: &Q::Pattern,
+    ) -> Result<Held<'_, Q>, Error> {
+        let mut held = self.hold(life, |mode| mode.reach_of_pattern(pattern));
         self.admit_pattern(held.standing(), life, pattern)?;
         if let Held::One(PlaceId::WHOLE, place) = &mut held
             && pattern.source() == Source::Any
@@ -243,10 +244,10 @@ impl<Q: MatchQueues> Context<Q> {
 
     fn hold_for_envelope(
         &self,
-        life: Life,
+        life: MeantLife,
         envelope: &EnvelopeOf<Q>,
     ) -> Result<MutexGuard<'_, Place<Q>>, Error> {
-        let held = self.hold(|mode| mode.reach_of_envelope(envelope));
+        let held = self.hold(life, |mode| mode.reach_of_envelope(envelope));
         self.admit_envelope(held.standing(), life, envelope)?;
         match held {
             Held::One(_, place) => Ok(place),
@@ -258,7 +259,7 @@ impl<Q: MatchQueues> Context<Q> {
     fn admit_pattern(
         &self,
         standing: &Standing,
-        life: Life,
+        life: MeantLife,
         pattern: &Q::Pattern,
     ) -> Result<(), Error> {
         self.check_own(pattern.context())?;
@@ -271,7 +272,7 @@ impl<Q: MatchQueues> Context<Q> {
     fn admit_envelope(
         &self,
         standing: &Standing,
-        life: Life,
+        life: MeantLife,
         envelope: &EnvelopeOf<Q>,
     ) -> Result<(), Error> {
         self.check_own(envelope.context())?;

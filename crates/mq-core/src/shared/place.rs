@@ -111,6 +111,9 @@ pub(super) struct Standing {
     pub(super) terms: Terms,
 }
 
+/// The life of a context that a caller means; `None`: whichever is present.
+pub(super) type MeantLife = Option<u64>;
+
 impl Standing {
     pub(super) const ABSENT: Self = Self {
         mode: Mode::Absent,
@@ -125,8 +128,14 @@ impl Standing {
 
     /// Whether the context exists, and in the caller's life if the caller means one.
     #[inline]
-    pub(super) fn check_alive(&self, context: ContextId, life: Option<u64>) -> Result<(), Error> {
-        if self.mode == Mode::Absent || life.is_some_and(|life| life != self.life) {
+    pub(super) fn is_alive(&self, life: MeantLife) -> bool {
+        self.mode != Mode::Absent && life.is_none_or(|life| life == self.life)
+    }
+
+    /// [`is_alive`](Self::is_alive), for a caller that reports it.
+    #[inline]
+    pub(super) fn check_alive(&self, context: ContextId, life: MeantLife) -> Result<(), Error> {
+        if !self.is_alive(life) {
             return Err(Error::UnknownContext(context));
         }
         Ok(())

@@ -152,10 +152,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
         select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) -> Result<(), Error> {
-        let mut all = self.context.lock_all();
-        all.whole
-            .standing
-            .check_alive(self.context.id, Some(self.life))?;
+        let mut all = self.context.lock_alive(Some(self.life))?;
         let removed = self.context.purge(&mut all, &mut |entry| select(entry));
         drop(all);
         removed.into_iter().for_each(back);
@@ -167,10 +164,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// # Errors
     /// [`Error::UnknownContext`].
     pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) -> Result<(), Error> {
-        let all = self.context.lock_all();
-        all.whole
-            .standing
-            .check_alive(self.context.id, Some(self.life))?;
+        let all = self.context.lock_alive(Some(self.life))?;
         all.visit(visitor);
         Ok(())
     }
@@ -215,10 +209,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// # Errors
     /// [`Error::UnknownContext`].
     pub fn lengths(&self) -> Result<(usize, usize), Error> {
-        let all = self.context.lock_all();
-        all.whole
-            .standing
-            .check_alive(self.context.id, Some(self.life))?;
+        let all = self.context.lock_alive(Some(self.life))?;
         Ok((all.posted_len(), all.unexpected_len()))
     }
 
@@ -255,9 +246,12 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// # Errors
     /// [`Error::UnknownContext`].
     pub fn shards(&self) -> Result<Option<usize>, Error> {
-        let all = self.context.lock_all();
-        let standing = &all.whole.standing;
-        standing.check_alive(self.context.id, Some(self.life))?;
-        Ok(standing.mode.is_divided().then_some(all.shards.len()))
+        let all = self.context.lock_alive(Some(self.life))?;
+        Ok(all
+            .whole
+            .standing
+            .mode
+            .is_divided()
+            .then_some(all.shards.len()))
     }
 }

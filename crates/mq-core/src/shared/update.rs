@@ -2,8 +2,7 @@
 
 use super::context::{All, Context};
 use super::engine::SharedEngine;
-use super::operations::Life;
-use super::place::{Mode, Standing};
+use super::place::{MeantLife, Mode, Standing};
 use super::shared_context::SharedContext;
 use crate::config::Config;
 use crate::engine::{ContextOptions, Terms};
@@ -12,9 +11,8 @@ use crate::error::Error;
 use crate::queues::MatchQueues;
 
 impl<Q: MatchQueues> Context<Q> {
-    fn update(&self, life: Life, options: &ContextOptions) -> Result<(), Error> {
-        let mut all = self.lock_all();
-        all.whole.standing.check_alive(self.id, life)?;
+    fn update(&self, life: MeantLife, options: &ContextOptions) -> Result<(), Error> {
+        let mut all = self.lock_alive(life)?;
         let terms = Terms::new(self.id, options)?;
         let mut checked = Ok(());
         all.visit(&mut |entry| {

@@ -89,3 +89,42 @@ fn a_purge_makes_room_for_all_that_it_takes_at_once() {
         arrived
     });
 }
+
+/// [ORDER]: a high-water call takes all locks of the context, since it is made while the arrival that reached the mark
+/// holds none; another thread does the same meanwhile.
+#[test]
+fn a_high_water_call_takes_what_has_come() {
+    let expected = [
+        (Got::Queued, Got::Message(1), None),
+        (Got::Queued, Got::Queued, Some(1)),
+        (Got::Receive("any"), Got::Queued, None),
+    ];
+    outcomes(&expected, || {
+        let (at, taken) = (Arc::new(Mutex::new(None)), Arc::new(Mutex::new(None)));
+        let (its_context, its_taken) = (Arc::clone(&at), Arc::clone(&taken));
+        let budget = Budget::UNLIMITED.entries(2);
+        let options = EngineOptions::new().budget(budget).high_water(
+            HighWater::NEVER.entries(1, 0),
+            move |_| {
+                let context: Option<Context> = its_context.lock().expect("no panic").clone();
+                let context = context.expect("it was made before any message came");
+                let any = MpiPattern::new(CONTEXT, Source::Any, TAG);
+                let extracted = context.extract(&any).expect("it exists");
+                *its_taken.lock().expect("no panic") = extracted.map(|(_, message)| message);
+            },
+        );
+        let sharding = Sharding::new().shards(2).divide(Divide::AtOnce);
+        let engine: SharedEngine<Queues> = SharedEngine::with_options(options, sharding);
+        let context = engine.create_context(CONTEXT, ContextOptions::new());
+        let context = context.expect("it is the first");
+        *at.lock().expect("no panic") = Some(context.clone());
+        let other = context.clone();
+        let posting = thread::spawn(move || post(&other, Source::Any, "any"));
+        let arrived = arrive(&context, 0, 1);
+        let posted = posting.join().expect("no panic");
+        // The call keeps the engine, and the engine the call.
+        at.lock().expect("no panic").take();
+        let taken = *taken.lock().expect("no panic");
+        (arrived, posted, taken)
+    });
+}

@@ -100,3 +100,29 @@ fn a_rank_is_taken_away_before_its_message_or_stays() {
         });
     }
 }
+
+/// [STAND], [ELDERS], [GATE-CLOSE]: promises are withdrawn, by which the shards are chosen differently, while there are
+/// a message and a receive from before the division: both are found before and after.
+#[test]
+fn what_was_before_the_division_is_found_when_promises_are_taken_back() {
+    loom::model(|| {
+        let sharding = Sharding::new().shards(2).divide(Divide::Never);
+        let engine: SharedEngine<Queues> =
+            SharedEngine::with_options(EngineOptions::new(), sharding);
+        let promises = ContextOptions::new().no_any_source().no_any_tag();
+        let context = engine.create_context(CONTEXT, promises);
+        let context = context.expect("it is the first");
+        assert_eq!(arrive(&context, 0, 1), Got::Queued);
+        assert_eq!(post(&context, 1, "early"), Got::Queued);
+        assert_eq!(context.divide(), Ok(()));
+        let (other, third) = (context.clone(), context.clone());
+        let updating = thread::spawn(move || other.update(ContextOptions::new()));
+        let arriving = thread::spawn(move || arrive(&third, 1, 2));
+        assert_eq!(post(&context, 0, "named"), Got::Message(1));
+        assert_eq!(arriving.join().expect("no panic"), Got::Receive("early"));
+        assert_eq!(updating.join().expect("no panic"), Ok(()));
+        assert_eq!(post(&context, Source::Any, "any"), Got::Queued);
+        assert_eq!(arrive(&context, 0, 3), Got::Receive("any"));
+        assert_eq!(lengths(&context), (0, 0));
+    });
+}

@@ -6,6 +6,7 @@ mod budget;
 mod division;
 mod gate;
 mod lives;
+mod probing;
 mod removal;
 
 use std::sync::{Arc, Mutex};

@@ -67,15 +67,11 @@ impl Family for Tagged {
                 (widen(wanted), ignore)
             }
         };
-        let mut pattern = TaggedPattern::new(wanted.comm, source, tag, ignore);
-        pattern.class = wanted.class();
-        pattern
+        TaggedPattern::new(wanted.comm, source, tag, ignore).with_class(wanted.class())
     }
 
     fn envelope(carried: &Carried) -> TaggedEnvelope {
         let tag = widen(Tag(carried.tag));
-        let mut envelope = TaggedEnvelope::new(carried.comm, carried.source, tag);
-        envelope.class = carried.class();
-        envelope
+        TaggedEnvelope::new(carried.comm, carried.source, tag).with_class(carried.class())
     }
 }

@@ -1,6 +1,7 @@
 //! Contexts, and the objects that hold their queues.
 
 use super::*;
+use crate::Entry;
 
 /// Messages of the last rank of each context wait only for its receives, and the rank after it is
 /// refused.
@@ -208,4 +209,26 @@ fn lengths_of_a_context_are_its_own_with_every_structure() {
         let unknown = engine.context_lengths(9);
         assert_eq!(unknown, Err(Error::UnknownContext(ContextId(9))));
     }
+}
+
+#[test]
+fn the_contexts_are_listed_while_they_exist() {
+    let mut engine: Engine<Queues> = Engine::new();
+    let listed = |engine: &Engine<Queues>| {
+        let mut ids: Vec<u32> = engine.contexts().map(|id| id.0).collect();
+        ids.sort_unstable();
+        ids
+    };
+    assert_eq!(listed(&engine), []);
+    for context in [5, 0, 4095, 4096, u32::MAX] {
+        let made = engine.create_context(context, ContextOptions::new());
+        made.expect("a fresh context");
+    }
+    assert_eq!(listed(&engine), [0, 5, 4095, 4096, u32::MAX]);
+    for context in [0, u32::MAX] {
+        engine
+            .free_context(context, &mut |_| ())
+            .expect("it exists");
+    }
+    assert_eq!(listed(&engine), [5, 4095, 4096]);
 }
