@@ -1,102 +1,125 @@
 //! Whether processes have to share their cores.
 
-use std::thread::available_parallelism;
+mod allowed;
+mod quota;
 
-use rustix::thread::{CpuSet, sched_getaffinity};
-
+use self::allowed::Cores;
 use crate::liveness::{self, State};
 use crate::place::Place;
 use crate::sync::Ordering;
 
 /// Whether there is a core for this process and for each other process that may run on the same
-/// cores, according to the kernel's affinity masks. Launchers bind processes: of many processes, one
-/// that may use a single core usually has it for itself. `None` while one of the others has not
+/// cores, according to the kernel's affinity masks, and time for all of them. Launchers bind processes: of many
+/// processes, one that may use a single core usually has it for itself. `None` while one of the others has not
 /// joined, or if the kernel does not say. A process in another PID namespace cannot be queried:
 /// there may be too few cores.
 pub(crate) fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option<bool> {
-    let own = sched_getaffinity(None).ok()?;
+    let own = Cores::own()?;
     let namespace = liveness::namespace();
     let mut beside = Vec::new();
     for other in others {
         match State::of(other) {
             State::Absent | State::Joining => return None,
             State::Joined => {
-                let pid = liveness::pid(other.pid.load(Ordering::Relaxed))?;
+                let pid = other.pid.load(Ordering::Relaxed);
                 if other.namespace.load(Ordering::Relaxed) != namespace {
                     return Some(false);
                 }
-                // This one has ended in the meantime.
-                let Ok(cores) = sched_getaffinity(Some(pid)) else {
-                    continue;
-                };
-                beside.push(cores);
+                // The threads of a process may be bound one by one. The one that joined may be over.
+                let thread = other.thread.load(Ordering::Relaxed);
+                let cores = Cores::of(thread).or_else(|| Cores::of(pid));
+                // Without any, this one has ended in the meantime.
+                beside.extend(cores);
             }
             State::Left | State::Died => {}
         }
     }
-    // A group of processes may be limited to less time than its cores have.
-    let time = available_parallelism().map_or(1, usize::from);
-    Some(enough(&own, &beside, time))
+    Some(enough(&own, &beside, quota::cores()))
 }
 
-/// Whether there are at least as many cores, and as much `time`, as processes that may run on any of
-/// these cores.
-fn enough(own: &CpuSet, others: &[CpuSet], time: usize) -> bool {
-    let cores: Vec<usize> = (0..CpuSet::MAX_CPU)
-        .filter(|&core| own.is_set(core))
-        .collect();
-    let meets = |other: &&CpuSet| cores.iter().any(|&core| other.is_set(core));
-    others.iter().filter(meets).count() < cores.len().min(time)
+/// Whether there are at least as many cores as processes that may run on any of these cores, and, where a group of
+/// processes may use no more than the time of `quota` cores, as many of these as processes at all.
+fn enough(own: &Cores, others: &[Cores], quota: Option<usize>) -> bool {
+    let meeting = others.iter().filter(|other| own.meets(other)).count();
+    meeting < own.count() && quota.is_none_or(|cores| others.len() < cores)
 }
 
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+    use std::sync::Barrier;
+    use std::thread;
 
-    use rustix::thread::sched_setaffinity;
+    use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 
     use super::*;
     use crate::liveness::Gone;
 
-    fn set(cores: impl IntoIterator<Item = usize>) -> CpuSet {
-        let mut set = CpuSet::new();
-        cores.into_iter().for_each(|core| set.set(core));
-        set
+    fn set<const N: usize>(cores: [usize; N]) -> Cores {
+        cores.into_iter().collect()
     }
 
     #[test]
     fn processes_share_cores_if_too_many_may_run_on_them() {
-        assert!(enough(&set([3]), &[], 1));
+        let enough = |own: Cores, others: &[Cores]| enough(&own, others, None);
+        assert!(enough(set([3]), &[]));
         // Each on its own.
-        assert!(enough(&set([3]), &[set([0]), set([1]), set([2])], 1));
-        assert!(!enough(&set([3]), &[set([3])], 1));
+        assert!(enough(set([3]), &[set([0]), set([1]), set([2])]));
+        assert!(!enough(set([3]), &[set([3])]));
         // Two on each.
-        assert!(!enough(&set([1]), &[set([0]), set([0]), set([1])], 1));
+        assert!(!enough(set([1]), &[set([0]), set([0]), set([1])]));
         // Anywhere.
-        assert!(enough(&set(0..4), &[set(0..4), set(0..4), set(0..4)], 4));
-        assert!(!enough(&set(0..3), &[set(0..3), set(0..3), set(0..3)], 3));
+        let any = || set([0, 1, 2, 3]);
+        assert!(enough(any(), &[any(), any(), any()]));
+        assert!(!enough(any(), &[any(), any(), any(), any()]));
         // One socket each.
-        assert!(enough(&set(0..2), &[set(0..2), set(2..4), set(2..4)], 2));
-        // Anywhere, for half of the time.
-        assert!(!enough(&set(0..2), &[set(0..2)], 1));
+        assert!(enough(
+            set([0, 1]),
+            &[set([0, 1]), set([2, 3]), set([2, 3])]
+        ));
     }
 
     #[test]
-    fn the_kernel_says_who_may_run_where() {
-        let before = sched_getaffinity(None).unwrap();
-        let one = (0..CpuSet::MAX_CPU).find(|&core| before.is_set(core));
-        let one = set(one);
-        sched_setaffinity(None, &one).unwrap();
-        // The child inherits that.
-        let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+    fn processes_share_the_time_that_their_group_has() {
+        // Anywhere, and bound.
+        for others in [[set([0, 1]), set([2, 3])], [set([2]), set([3])]] {
+            assert!(!enough(&set([0, 1]), &others, Some(2)));
+            assert!(enough(&set([0, 1]), &others, Some(3)));
+        }
+        assert!(enough(&set([0]), &[], Some(1)));
+    }
+
+    /// The place of a process, or thread, that has joined.
+    fn joined(pid: u32, thread: u32) -> Place {
         let place = Place::default();
-        let ask = || a_core_each([&place].into_iter());
-        assert_eq!(ask(), None, "it has not joined");
-        place.pid.store(other.id(), Ordering::Relaxed);
+        place.pid.store(pid, Ordering::Relaxed);
+        place.thread.store(thread, Ordering::Relaxed);
         place
             .namespace
             .store(liveness::namespace(), Ordering::Relaxed);
         (place.state).store(liveness::State::Joined as u32, Ordering::Relaxed);
+        place
+    }
+
+    /// One of the cores that this thread may use, and all of them.
+    fn one_of_all() -> (CpuSet, CpuSet) {
+        let all = sched_getaffinity(None).unwrap();
+        let first = (0..CpuSet::MAX_CPU).find(|&core| all.is_set(core)).unwrap();
+        let mut one = CpuSet::new();
+        one.set(first);
+        (one, all)
+    }
+
+    #[test]
+    fn the_kernel_says_who_may_run_where() {
+        let (one, before) = one_of_all();
+        sched_setaffinity(None, &one).unwrap();
+        // The child inherits that.
+        let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+        let place = Place::default();
+        assert_eq!(a_core_each([&place].into_iter()), None, "it has not joined");
+        let place = joined(other.id(), other.id());
+        let ask = || a_core_each([&place].into_iter());
         let (both, alone) = (ask(), a_core_each([].into_iter()));
         place.namespace.fetch_add(1, Ordering::Relaxed);
         let elsewhere = ask();
@@ -107,5 +130,38 @@ mod tests {
         other.wait().unwrap();
         assert_eq!((both, alone, after), (Some(false), Some(true), Some(true)));
         assert_eq!(elsewhere, Some(false), "it is not asked again and again");
+    }
+
+    /// On a machine with one core there is nothing to tell apart.
+    #[test]
+    fn threads_of_a_process_are_asked_after_one_by_one() {
+        let (one, all) = one_of_all();
+        if all.count() == 1 {
+            return;
+        }
+        let mut others = all;
+        let first = (0..CpuSet::MAX_CPU).find(|&core| one.is_set(core)).unwrap();
+        others.unset(first);
+        let bound = Barrier::new(2);
+        let over = Barrier::new(2);
+        thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                sched_setaffinity(None, &others).unwrap();
+                bound.wait();
+                over.wait();
+            });
+            let _ = &other;
+            let number = scope.spawn(|| {
+                sched_setaffinity(None, &one).unwrap();
+                bound.wait();
+                let me = gettid().as_raw_nonzero().get().cast_unsigned();
+                let place = joined(std::process::id(), me);
+                let alone = a_core_each([].into_iter());
+                let beside = a_core_each([&place].into_iter());
+                over.wait();
+                (alone, beside)
+            });
+            assert_eq!(number.join().unwrap(), (Some(true), Some(false)));
+        });
     }
 }

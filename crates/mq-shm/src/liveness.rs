@@ -118,6 +118,9 @@ pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmE
     }
     place.namespace.store(namespace, Ordering::Relaxed);
     place.started.store(who.started, Ordering::Relaxed);
+    // In the models nobody is bound to cores.
+    #[cfg(not(mq_loom))]
+    place.thread.store(kernel::thread(), Ordering::Relaxed);
     // JOIN (release): from here on others notice if it dies.
     place.pid.store(pid, Ordering::Release);
     Ok(())

@@ -20,6 +20,8 @@ pub(crate) struct Place {
     pub(crate) asleep: AtomicU32,
     /// The kernel's number of the process.
     pub(crate) pid: AtomicU32,
+    /// The kernel's number of the thread that joined: in a world of threads, the one that is bound to a core.
+    pub(crate) thread: AtomicU32,
     /// Its start time in ticks after boot, which tells it from a later process of the same number.
     pub(crate) started: AtomicU64,
     /// The namespaces in which its number and its start time are valid, as the kernel names them: see

@@ -1,16 +1,23 @@
 //! Starting the ranks.
 
-use std::fs::{self, File};
+use std::env;
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, ExitCode, Stdio};
+use std::sync::Arc;
 
+use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit,
 };
+use signal_hook::consts::SIGPIPE;
+use signal_hook::flag;
 
 use super::guard::Guard;
 use super::orphans;
@@ -177,39 +184,57 @@ fn become_program(options: &StartRankOptions) -> Refusal {
         return refusal;
     }
     let program = &options.program[0];
-    if is_for_another_machine(Path::new(program)) {
-        // `exec` would have a shell read it, as it does with a script that does not say who is to.
-        return Step::Program.failed(Errno::NOEXEC.into());
-    }
-    let error = Command::new(program).args(&options.program[1..]).exec();
+    let file = found(program).filter(|file| is_for_another_machine(file));
+    let error = match file {
+        // A command would have a shell read what the kernel does not take, as it does with a script that does not say
+        // who is to read it. The kernel may take this one: an emulator may be registered outside the container.
+        Some(file) => execute(&file, &options.program),
+        None => Command::new(program).args(&options.program[1..]).exec(),
+    };
     Step::Program.failed(error)
 }
 
-/// Whether a file is a 64-bit program for another processor, and nothing on this machine emulates others.
+/// The file that a command's name stands for.
+fn found(program: &OsStr) -> Option<PathBuf> {
+    let named = Path::new(program);
+    if named.components().count() > 1 {
+        return Some(named.into());
+    }
+    let folders = env::var_os("PATH")?;
+    let mut files = env::split_paths(&folders).map(|folder| folder.join(named));
+    files.find(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())
+}
+
+/// Whether a file is a program for another processor than this one.
 fn is_for_another_machine(program: &Path) -> bool {
-    let head = |path: &Path| {
+    let kind = |path: &Path| {
         let mut head = [0; 20];
         File::open(path)
             .and_then(|mut file| file.read_exact(&mut head))
             .ok()?;
-        // The class, 64 bits, and the number of the processor.
-        head.starts_with(b"\x7fELF\x02")
-            .then_some([head[18], head[19]])
+        // The class, 32 or 64 bits, and the number of the processor.
+        head.starts_with(b"\x7fELF")
+            .then_some([head[4], head[18], head[19]])
     };
-    // Others are looked up in PATH.
-    let names_a_file = program.components().count() > 1;
-    let (Some(theirs), Some(ours)) = (head(program), head(Path::new(THIS))) else {
-        return false;
-    };
-    let emulators = fs::read_dir("/proc/sys/fs/binfmt_misc")
-        .into_iter()
-        .flatten();
-    let names = emulators.flatten().map(|entry| entry.file_name());
-    names_a_file
-        && theirs != ours
-        && names
-            .into_iter()
-            .all(|name| name == "register" || name == "status")
+    let (theirs, ours) = (kind(program), kind(Path::new(THIS)));
+    theirs.is_some() && ours.is_some() && theirs != ours
+}
+
+/// Replaces this process by a program; returns only on failure.
+fn execute(file: &Path, words: &[OsString]) -> io::Error {
+    // It gets the default action, as from a command: of a handler that is what a new program gets.
+    if let Err(error) = flag::register(SIGPIPE, Arc::default()) {
+        return error;
+    }
+    let word = |word: &OsStr| CString::new(word.as_bytes());
+    let file = word(file.as_os_str());
+    let words: Result<Vec<_>, _> = words.iter().map(|each| word(each)).collect();
+    match (file, words) {
+        (Ok(file), Ok(words)) => match nix::unistd::execv(&file, &words) {
+            Err(error) => error.into(),
+        },
+        (Err(error), _) | (_, Err(error)) => error.into(),
+    }
 }
 
 /// All steps before the program.

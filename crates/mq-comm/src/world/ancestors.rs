@@ -30,6 +30,17 @@ pub(super) fn starter(programs: &[&str]) -> Option<Above> {
     above(programs).or_else(parent)
 }
 
+/// Its number, as the kernel takes it.
+pub(super) fn number_of_starter(programs: &[&str]) -> Option<u32> {
+    // A `/proc` of another PID namespace names other processes by these numbers.
+    let is_ours = process("self").is_some_and(|own| own.number == std::process::id());
+    let number = match is_ours {
+        true => starter(programs)?.number,
+        false => std::os::unix::process::parent_id(),
+    };
+    (number > 0).then_some(number)
+}
+
 /// The nearest ancestor process that runs one of these programs.
 pub(super) fn above(programs: &[&str]) -> Option<Above> {
     ancestors().find(|above| above.runs_one_of(programs))
@@ -98,9 +109,9 @@ mod tests {
     #[test]
     fn a_launcher_is_looked_for_among_all_processes_above() {
         let parent = process("self").unwrap().parent;
-        assert_eq!(starter(&["no such program"]).unwrap().number, parent);
+        assert_eq!(number_of_starter(&["no such program"]), Some(parent));
         let parent = process(&parent.to_string()).unwrap();
-        assert_eq!(starter(&[&parent.program]).unwrap().number, parent.number);
+        assert_eq!(number_of_starter(&[&parent.program]), Some(parent.number));
         if parent.parent > 0 {
             let above = process(&parent.parent.to_string()).unwrap();
             let found = starter(&[&above.program]).unwrap();

@@ -301,9 +301,9 @@ impl World {
     fn enter(start: &Start, options: &Options) -> Result<Self, Error> {
         if options.single_copy
             && start.size > 1
-            && let Some(launcher) = ancestors::starter(start.launcher)
+            && let Some(launcher) = ancestors::number_of_starter(start.launcher)
         {
-            mq_shm::permit_single_copy(launcher.number);
+            mq_shm::permit_single_copy(launcher);
         }
         let geometry = options.geometry(start.size)?;
         let join = |memory| Self::join(memory, start.rank, options);

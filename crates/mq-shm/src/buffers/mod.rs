@@ -70,10 +70,8 @@ impl Region {
         };
         step(Step::SharedTaken);
         if let Err(error) = self.window.commit(pages.at, pages.bytes) {
-            // Some of it may have memory already.
-            if self.window.discard(pages.at, pages.bytes) {
-                list.space.give_back(pages);
-            }
+            // What had got memory gave it back, or keeps it; nobody has written there.
+            list.space.give_back(pages);
             return Err(error);
         }
         step(Step::SharedMade);

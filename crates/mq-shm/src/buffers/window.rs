@@ -5,15 +5,14 @@ use core::ptr::NonNull;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::c_void;
 use std::io;
-use std::ptr;
 use std::sync::Arc;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{MprotectFlags, munmap};
 
 use crate::copy::Way;
 use crate::error::ShmError;
 use crate::layout::PAGE;
-use crate::segment::File;
+use crate::segment::{File, map};
 #[cfg(mq_loom)]
 use crate::sync::Guarded;
 
@@ -71,17 +70,12 @@ impl Window {
         let (allowed, file_of_owner) = match access {
             Access::Own => {
                 let copy = file.try_clone().map_err(failed)?;
-                (ProtFlags::READ | ProtFlags::WRITE, Some((copy, at)))
+                (MprotectFlags::READ | MprotectFlags::WRITE, Some((copy, at)))
             }
-            Access::Read => (ProtFlags::READ, None),
+            Access::Read => (MprotectFlags::READ, None),
         };
-        let flags = MapFlags::SHARED | MapFlags::NORESERVE;
-        // SAFETY: a new mapping at an address of the kernel's choice replaces nothing.
-        let base = unsafe { mmap(ptr::null_mut(), bytes, allowed, flags, file, at) };
-        let base = base.map_err(|error| failed(error.into()))?;
         Ok(Self {
-            base: NonNull::new(base.cast())
-                .ok_or_else(|| failed(io::ErrorKind::AddrNotAvailable.into()))?,
+            base: map(file, at, bytes, allowed).map_err(|error| failed(error.into()))?,
             bytes,
             backing: Backing::Mapped(file_of_owner),
         })
@@ -111,18 +105,28 @@ impl Window {
         }
     }
 
-    /// Gives back the memory of some pages of the own region, which no process reads; whether they
-    /// are zeros now.
+    /// Gives back the memory of some pages of the own region, which have it and which no process reads; whether they
+    /// are zeros now. A system that cannot take the memory out of a file (gVisor) leaves it to them.
     pub(crate) fn discard(&self, at: u64, bytes: u64) -> bool {
-        match (&self.backing, self.range(at, bytes)) {
-            (Backing::Mapped(Some((file, begin))), _) => file.punch(begin + at, bytes),
-            (Backing::Heap(chunk), Some(from)) => {
-                // SAFETY: these bytes are the region's, nothing reads them, and nothing else writes
-                // to them.
-                chunk.write(|| unsafe { from.write_bytes(0, bytes as usize) });
+        let Some(from) = self.range(at, bytes) else {
+            return false;
+        };
+        // SAFETY: these bytes are the region's and have memory, nothing reads them, and nothing else writes to them.
+        let clear = || unsafe { from.write_bytes(0, bytes as usize) };
+        match &self.backing {
+            Backing::Mapped(Some((file, begin))) => {
+                let is_taken = file.punch(begin + at, bytes);
+                if !is_taken && file.check().is_ok() {
+                    clear();
+                    return true;
+                }
+                is_taken
+            }
+            Backing::Heap(chunk) => {
+                chunk.write(clear);
                 true
             }
-            _ => false,
+            Backing::Mapped(None) => false,
         }
     }
 
@@ -240,6 +244,8 @@ impl Drop for Chunk {
 
 #[cfg(all(test, not(mq_loom)))]
 mod tests {
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+
     use super::*;
 
     fn window(bytes: usize) -> Window {
@@ -258,6 +264,30 @@ mod tests {
         assert!(window.read(all - 16, &mut into, Way::Lines));
         assert_eq!(into, [0; 16]);
         assert!(window.read(all, &mut [], Way::Lines));
+    }
+
+    #[test]
+    fn what_the_system_does_not_take_back_is_cleared() {
+        let file = memfd_create("window", MemfdFlags::ALLOW_SEALING).unwrap();
+        ftruncate(&file, 2 * PAGE as u64).unwrap();
+        let file = File::new(file).unwrap();
+        let window = Window::of_file(&file, 0, 2 * PAGE, Access::Own).unwrap();
+        window.commit(0, 2 * PAGE as u64).unwrap();
+        let begin = window.range(0, 2 * PAGE as u64).unwrap();
+        // SAFETY: the bytes of the window, which nothing else uses.
+        unsafe { begin.write_bytes(7, 2 * PAGE) };
+        // From here on no hole can be made in the file, as on systems that know none.
+        fcntl_add_seals(&file, SealFlags::FUTURE_WRITE).unwrap();
+        assert!(!file.punch(0, PAGE as u64));
+        assert!(window.discard(0, PAGE as u64));
+        let mut both = vec![1; 2 * PAGE];
+        assert!(window.read(0, &mut both, Way::Lines));
+        assert!(both[..PAGE].iter().all(|&byte| byte == 0));
+        assert!(both[PAGE..].iter().all(|&byte| byte == 7));
+        assert!(
+            !window.discard(PAGE as u64, 2 * PAGE as u64),
+            "it ends before"
+        );
     }
 
     #[test]

@@ -9,6 +9,8 @@ use std::sync::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, test_kill_process};
+#[cfg(not(mq_loom))]
+use rustix::thread::gettid;
 
 use crate::segment::{Inode, inode_of};
 
@@ -131,6 +133,12 @@ pub(super) fn tells_apart(of_another: Inode) -> bool {
 /// A process number as the kernel takes it; `None` for an impossible number.
 pub(crate) fn pid(number: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(number).ok()?)
+}
+
+/// The kernel's number of this thread.
+#[cfg(not(mq_loom))]
+pub(super) fn thread() -> u32 {
+    gettid().as_raw_nonzero().get().cast_unsigned()
 }
 
 /// The namespaces in which this process's number and its start time are valid; 0 if the system does

@@ -9,7 +9,7 @@ use crate::layout::{Geometry, RINGS};
 /// How a segment begins: "mq shm" and two bytes that no text has.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"mq shm\x00\xff");
 /// Must change with everything that two processes have to agree on.
-pub(crate) const VERSION: u32 = 11;
+pub(crate) const VERSION: u32 = 12;
 
 /// Fields in storage order, each a little-endian 64-bit word.
 const FIELDS: [&str; 9] = [

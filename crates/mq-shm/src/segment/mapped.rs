@@ -13,11 +13,11 @@
 use std::ffi::c_void;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use rustix::mm::{Advice, MprotectFlags, madvise, munmap};
 use rustix::process::{Resource, getrlimit};
 
 use crate::buffers::window::{Access, Window};
@@ -30,7 +30,7 @@ use crate::large::ring::Ring;
 use crate::layout::{Geometry, PAGE};
 use crate::liveness::{self, Gone};
 use crate::place::Place;
-use crate::segment::{File, Memory, Part, header};
+use crate::segment::{File, Memory, Part, header, map};
 
 /// A segment in a memory file.
 #[derive(Debug)]
@@ -107,22 +107,8 @@ impl Mapped {
         let length = status.st_size as u64;
         let geometry = header::read(&head, length, what)?;
         let bytes = geometry.bytes();
-        // SAFETY: a new mapping at an address of the kernel's choice replaces nothing.
-        let base = unsafe {
-            mmap(
-                ptr::null_mut(),
-                bytes,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED | MapFlags::NORESERVE,
-                &file,
-                0,
-            )
-        }
-        .map_err(|error| not_mapped(error, bytes, what))?;
-        let base = NonNull::new(base.cast()).ok_or_else(|| ShmError::System {
-            what: format!("mapping {what}"),
-            reason: io::ErrorKind::AddrNotAvailable.into(),
-        })?;
+        let base = map(&file, 0, bytes, MprotectFlags::READ | MprotectFlags::WRITE)
+            .map_err(|error| not_mapped(error, bytes, what))?;
         Ok(Self {
             geometry,
             base,

@@ -7,12 +7,14 @@ mod file;
 mod header;
 mod heap;
 mod mapped;
+mod mapping;
 mod meeting;
 mod named;
 
 pub(crate) use file::{File, Inode, inode_of};
 pub use heap::Heap;
 pub use mapped::Mapped;
+pub(crate) use mapping::map;
 pub use meeting::Host;
 
 use crate::buffers::window::{Access, Window};
