@@ -214,7 +214,8 @@ impl Exposed {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RingWanted {
     pub(crate) receive: u64,
-    pub(crate) from: u64,
+    /// Bytes that have come otherwise: those from here on.
+    pub(crate) done: u64,
     pub(crate) until: u64,
     /// The ring that the receiver lends for it, or [`NO_RING`].
     pub(crate) ring: u32,
@@ -298,7 +299,7 @@ macro_rules! words {
 }
 words! {
     Announcement { address: u64, shared: u64, bytes: u64, send: u64 };
-    RingWanted { receive: u64, from: u64, until: u64, ring: u32, ahead: u32, first: u64 };
+    RingWanted { receive: u64, done: u64, until: u64, ring: u32, ahead: u32, first: u64 };
     RingGiven { ring: u32, first: u64 };
     Ahead { bytes: u64, ring: u32, first: u64 };
 }

@@ -7,6 +7,7 @@ use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
 use crate::header::{Exposed, Word};
+use crate::request::Name;
 use crate::status::Status;
 
 /// Bytes that a slot keeps for the next message in it.
@@ -67,8 +68,8 @@ pub(crate) enum Keeper {
 pub(crate) enum Body {
     /// Here, or on their way.
     Here,
-    /// At the sender, which calls it `send`.
-    Announced { exposed: Exposed, send: u64 },
+    /// At the sender, which calls it by this name.
+    Announced { exposed: Exposed, name: Name },
     /// Some here, the others in a ring or on their way there.
     Ring,
     /// Nowhere: it was withdrawn.
@@ -177,10 +178,10 @@ impl Messages {
             .filter(|(_, message)| message.keeper != Keeper::Nobody)
     }
 
-    /// The announced message of a process that this calls `send`.
-    pub(crate) fn announced(&mut self, from: Process, send: u64) -> Option<u32> {
+    /// The announced message of a process that this calls by such a name.
+    pub(crate) fn announced(&mut self, from: Process, name: Name) -> Option<u32> {
         let is_it = |slot: &Message| {
-            let announced = matches!(slot.body, Body::Announced { send: its, .. } if its == send);
+            let announced = matches!(slot.body, Body::Announced { name: its, .. } if its == name);
             announced && slot.from == from && slot.keeper != Keeper::Nobody
         };
         // Slots that were free are taken in the order of a burst, or in the opposite one.
@@ -249,8 +250,8 @@ mod tests {
     fn announced_messages_are_found_in_any_order_and_bytes_are_counted() {
         let mut messages = Messages::default();
         let mut add = |from, send| {
-            let exposed = Exposed::default();
-            let body = Body::Announced { exposed, send };
+            let (exposed, name) = (Exposed::default(), Name(send));
+            let body = Body::Announced { exposed, name };
             messages.add(Process(from), send, Word(0), 9, body)
         };
         let indices: Vec<u32> = (0..6)
@@ -259,7 +260,7 @@ mod tests {
         assert_eq!(messages.bytes(), 0);
         for at in [2, 3, 5, 0, 4, 1, 1, 5] {
             let (from, send) = (at % 2, 7 + at / 2);
-            let found = messages.announced(Process(from), u64::from(send));
+            let found = messages.announced(Process(from), Name(send.into()));
             assert_eq!(found, Some(indices[at as usize]));
         }
         // One that is kept in memory, and whose sender ends.
@@ -271,8 +272,8 @@ mod tests {
         messages.release(long);
         assert_eq!(messages.bytes(), 0);
         messages.release(indices[3]);
-        assert_eq!(messages.announced(Process(1), 8), None);
-        assert_eq!(messages.announced(Process(2), 7), None);
+        assert_eq!(messages.announced(Process(1), Name(8)), None);
+        assert_eq!(messages.announced(Process(2), Name(7)), None);
     }
 
     #[test]

@@ -131,8 +131,8 @@ impl State {
         self.profile.unexpected += 1;
         let (total, body) = match &bytes {
             Bytes::Announced(announced) => {
-                let (exposed, send) = (announced.exposed(), announced.send);
-                (announced.bytes, Body::Announced { exposed, send })
+                let (exposed, name) = (announced.exposed(), Name(announced.send));
+                (announced.bytes, Body::Announced { exposed, name })
             }
             Bytes::Ahead(ahead) => (ahead.bytes as u64, Body::Ring),
             Bytes::Here => (message.total(), Body::Here),
@@ -177,7 +177,7 @@ impl State {
             Bytes::Announced(announced) => {
                 slot.total = announced.bytes;
                 slot.exposed = announced.exposed();
-                slot.remote = announced.send;
+                slot.its_name = Name(announced.send);
                 slot.stage = Stage::Fetching;
                 return;
             }
@@ -217,7 +217,9 @@ impl State {
     fn discard(&mut self, message: &mut impl Arrived, bytes: &Bytes) -> Follow {
         match *bytes {
             Bytes::Here => {}
-            Bytes::Announced(Announcement { send, .. }) => return Follow::Discarded { send },
+            Bytes::Announced(Announcement { send, .. }) => {
+                return Follow::Discarded { name: Name(send) };
+            }
             Bytes::Ahead(ahead) => {
                 self.pull_ahead(message.source(), ahead, Target::Nowhere);
                 return Follow::Nothing;
@@ -344,7 +346,8 @@ impl State {
         match kind {
             Kind::Withdraw | Kind::Dying => {
                 let dies = kind == Kind::Dying;
-                return Ok(Follow::Withdraw { send: about, dies });
+                let name = Name(about);
+                return Ok(Follow::Withdraw { name, dies });
             }
             Kind::Closed => {
                 let number = u32::try_from(about).map_err(|_| corrupt("an answer", from))?;
@@ -370,7 +373,7 @@ impl State {
     /// The receiver of a message asks for a ring, or lends one; `None` if what it says cannot be.
     fn ring_wanted(&mut self, request: u32, from: Process, payload: &[u8]) -> Option<Follow> {
         let wanted = RingWanted::from_bytes(payload)?;
-        let done = usize::try_from(wanted.from).ok()?;
+        let done = usize::try_from(wanted.done).ok()?;
         let until = usize::try_from(wanted.until).ok()?;
         let slot = self.requests.at_mut(request);
         if done > until || until > slot.buffer.len() {
@@ -378,7 +381,7 @@ impl State {
         }
         slot.done = done;
         slot.total = wanted.until;
-        slot.remote = wanted.receive;
+        slot.its_name = Name(wanted.receive);
         self.peers[from.index()].ahead = Credit::of(wanted.ahead);
         Some(Follow::Ring {
             send: request,

@@ -405,7 +405,7 @@ impl<T: Transport> Core<T> {
         self.state.messages.release(message);
         self.after_release();
         match body {
-            Body::Announced { send, .. } => self.answer_finished(from, send),
+            Body::Announced { name, .. } => self.answer_finished(from, name),
             Body::Here => {
                 let assembly = &mut self.state.peers[from.index()].assembly;
                 if let Some((target, _)) = assembly

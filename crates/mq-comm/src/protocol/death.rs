@@ -9,7 +9,7 @@ use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{Kind, Payload};
 use crate::messages::{Body, Keeper};
-use crate::request::{ANYONE, Outcome, Slot, Stage};
+use crate::request::{ANYONE, Name, Outcome, Slot, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
@@ -207,9 +207,9 @@ impl<T: Transport> Core<T> {
                 let _ = self.answer(to, Kind::Withdraw, name.0, Payload::default());
             }
             Stage::Fetching => {
-                let (from, send) = (slot.peer, slot.remote);
+                let (from, name) = (slot.peer, slot.its_name);
                 self.state.requests.release(request);
-                let _ = self.answer_finished(from, send);
+                let _ = self.answer_finished(from, name);
             }
             stage => {
                 if stage == Stage::Waiting {
@@ -229,10 +229,10 @@ impl<T: Transport> Core<T> {
     pub(super) fn withdrawn_by(
         &mut self,
         from: Process,
-        send: u64,
+        name: Name,
         dies: bool,
     ) -> Result<(), Error> {
-        let Some(message) = self.state.messages.announced(from, send) else {
+        let Some(message) = self.state.messages.announced(from, name) else {
             return Ok(());
         };
         let body = if dies {
@@ -242,7 +242,7 @@ impl<T: Transport> Core<T> {
         };
         self.state.lose(message, body);
         step(Step::GivenUp);
-        self.answer(from, Kind::Withdrawn, send, Payload::default())
+        self.answer(from, Kind::Withdrawn, name.0, Payload::default())
     }
 }
 

@@ -7,11 +7,12 @@ use super::arrive::corrupt;
 use super::large::Came;
 use crate::error::Error;
 use crate::header::RingGiven;
-use crate::request::{Outcome, Stage};
+use crate::request::{Name, Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// What has to be done once a message is back with the transport.
+/// What has to be done once a message is back with the transport. A number is a request's slot; a name is one that the
+/// message's sender has given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Follow {
@@ -43,7 +44,7 @@ pub(crate) enum Follow {
     },
     /// A message is not to be fetched after all, perhaps because its sender dies.
     Withdraw {
-        send: u64,
+        name: Name,
         dies: bool,
     },
     /// A message that went ahead came before a receive for it was posted.
@@ -58,7 +59,7 @@ pub(crate) enum Follow {
     },
     /// An announced message is discarded.
     Discarded {
-        send: u64,
+        name: Name,
     },
 }
 
@@ -101,12 +102,12 @@ impl<T: Transport> Core<T> {
                 self.state.requests.complete(request, Outcome::Withdrawn);
                 Err(corrupt("an answer", from))
             }
-            Follow::Withdraw { send, dies } => self.withdrawn_by(from, send, dies),
+            Follow::Withdraw { name, dies } => self.withdrawn_by(from, name, dies),
             Follow::TooEarly => self.hold_back(from),
             Follow::Flooded => self.ask_to_announce(from),
             Follow::AnnounceAll => self.announce_waiting(from),
             Follow::Revoked { number } => self.revoke(number),
-            Follow::Discarded { send } => self.answer_finished(from, send),
+            Follow::Discarded { name } => self.answer_finished(from, name),
         }
     }
 

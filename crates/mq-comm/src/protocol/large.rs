@@ -9,7 +9,7 @@ use super::ways::{Chosen, Way};
 use super::{Core, Target};
 use crate::error::Error;
 use crate::header::{Kind, Payload, RingGiven, RingWanted, Word};
-use crate::request::{NoRing, Outcome, Stage};
+use crate::request::{Name, NoRing, Outcome, Stage};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
@@ -60,15 +60,15 @@ impl<T: Transport> Core<T> {
     fn fetch(&mut self, receive: u32, came: Came) -> Result<(), Error> {
         step(Step::Matched);
         let slot = self.state.requests.at_mut(receive);
-        let (from, send, total) = (slot.peer, slot.remote, slot.total);
+        let (from, name, total) = (slot.peer, slot.its_name, slot.total);
         let room = slot.room();
         let remote = slot.exposed.remote(total);
         if room == 0 {
             self.state.profile.single_copy += 1;
-            return self.fetched(receive, from, send);
+            return self.fetched(receive, from, name);
         }
         if from == self.state.me {
-            return self.copy_own(receive, send, room);
+            return self.copy_own(receive, name, room);
         }
         self.note_turn(from);
         let is_shared = remote.shared.is_some();
@@ -85,7 +85,7 @@ impl<T: Transport> Core<T> {
         // A request for help must not come between the parts of another message.
         let may_ask = self.state.outboxes.waiting(from).is_empty();
         let is_helped = chosen.way() == Way::Read && may_ask;
-        let asks = is_helped.then(|| [send, Word::answer(Kind::HelpWanted).0]);
+        let asks = is_helped.then(|| [name.0, Word::answer(Kind::HelpWanted).0]);
         // SAFETY: the sender has announced these bytes, and lends them until it is answered.
         #[allow(unsafe_code, reason = "vouches for the protocol")]
         let read = unsafe { self.transport.read(from, remote, into, asks) };
@@ -94,7 +94,7 @@ impl<T: Transport> Core<T> {
             Err(error) => {
                 // What was announced is not where it is said to be, and nobody looks there again.
                 self.state.requests.complete(receive, Outcome::Withdrawn);
-                let _ = self.answer_finished(from, send);
+                let _ = self.answer_finished(from, name);
                 return Err(error.into());
             }
         };
@@ -106,7 +106,7 @@ impl<T: Transport> Core<T> {
                 } else {
                     self.state.profile.single_copy += 1;
                 }
-                self.fetched(receive, from, send)
+                self.fetched(receive, from, name)
             }
             Copied::Refused(done) => {
                 step(Step::NotFetched);
@@ -118,16 +118,16 @@ impl<T: Transport> Core<T> {
     }
 
     /// All that a receive has room for is there, without a ring.
-    pub(super) fn fetched(&mut self, receive: u32, from: Process, send: u64) -> Result<(), Error> {
+    pub(super) fn fetched(&mut self, receive: u32, from: Process, name: Name) -> Result<(), Error> {
         step(Step::Fetched);
         self.state.received(receive);
-        self.answer_finished(from, send)
+        self.answer_finished(from, name)
     }
 
     /// Asks the sender to put the rest of a message into a ring, this process's own if it can lend one.
     fn ask_for_rest(&mut self, receive: u32, chosen: Chosen, came: Came) -> Result<(), Error> {
         let slot = self.state.requests.at_mut(receive);
-        let (from, send, done, room) = (slot.peer, slot.remote, slot.done, slot.room());
+        let (from, name, done, room) = (slot.peer, slot.its_name, slot.done, slot.room());
         // What goes there moves alongside what comes from there, rather than after it.
         let alone =
             self.state.peers[from.index()].announced == 0 && self.state.rings.asking.is_empty();
@@ -168,7 +168,7 @@ impl<T: Transport> Core<T> {
         self.state.peers[from.index()].goes_ahead = ahead.up_to > 0;
         let wanted = RingWanted {
             receive: self.state.requests.name(receive).0,
-            from: done as u64,
+            done: done as u64,
             until: room as u64,
             ring: given.ring,
             ahead: ahead.word(),
@@ -180,7 +180,7 @@ impl<T: Transport> Core<T> {
         } else {
             Kind::RingWanted
         };
-        self.answer(from, kind, send, wanted.to_bytes())
+        self.answer(from, kind, name.0, wanted.to_bytes())
     }
 
     /// The receiver of a send reads it, and asks this process to copy a part.
@@ -193,8 +193,8 @@ impl<T: Transport> Core<T> {
     }
 
     /// Tells the sender of an announced message that its buffer is free.
-    pub(super) fn answer_finished(&mut self, to: Process, send: u64) -> Result<(), Error> {
-        self.answer(to, Kind::Finished, send, Payload::default())
+    pub(super) fn answer_finished(&mut self, to: Process, name: Name) -> Result<(), Error> {
+        self.answer(to, Kind::Finished, name.0, Payload::default())
     }
 
     /// The receiver of a send has asked for a ring.
@@ -231,7 +231,7 @@ impl<T: Transport> Core<T> {
         let mut given_any = false;
         while let Some(&send) = self.state.rings.asking.front() {
             let slot = self.state.requests.at_mut(send);
-            let (to, receive) = (slot.peer, slot.remote);
+            let (to, name) = (slot.peer, slot.its_name);
             let bytes = slot.room() - slot.done;
             match self.transport.take_ring(to, bytes) {
                 Ok(None) => break,
@@ -241,7 +241,7 @@ impl<T: Transport> Core<T> {
                     self.state.rings.asking.pop_front();
                     let given = RingGiven::from(taken);
                     let stretch = given.stretch(self.state.me, slot.done);
-                    let told = self.answer(to, Kind::RingGiven, receive, given.to_bytes());
+                    let told = self.answer(to, Kind::RingGiven, name.0, given.to_bytes());
                     self.push_told_last(to, send, stretch);
                     told?;
                     step(Step::RingOffered);
@@ -264,7 +264,7 @@ impl<T: Transport> Core<T> {
                     let errno = reason.raw_os_error().unwrap_or(0);
                     let refused = NoRing { what, bytes, errno };
                     self.state.requests.complete(send, Outcome::NoRing(refused));
-                    self.answer(to, Kind::RingGiven, receive, RingGiven::NONE.to_bytes())?;
+                    self.answer(to, Kind::RingGiven, name.0, RingGiven::NONE.to_bytes())?;
                     given_any = true;
                 }
                 Err(error) => return Err(error.into()),

@@ -8,7 +8,7 @@ use super::{Core, State};
 use crate::error::Error;
 use crate::header::{Kind, Payload};
 use crate::messages::Body;
-use crate::request::Stage;
+use crate::request::{Name, Stage};
 use crate::say::say;
 use crate::statistics;
 use crate::steps::{Step, step};
@@ -93,9 +93,9 @@ impl<T: Transport> Core<T> {
         // wait for an answer before it gives one.
         self.state.departure.is_leaving = true;
         let mut answered = Ok(());
-        for (from, send) in self.state.discard_announced() {
+        for (from, name) in self.state.discard_announced() {
             // Each sender waits for its own.
-            answered = answered.and(unless_refused(self.answer_finished(from, send)));
+            answered = answered.and(unless_refused(self.answer_finished(from, name)));
         }
         answered?;
         let mut last = 0;
@@ -180,19 +180,19 @@ const UNFETCHED: [Stage; 3] = [Stage::Announced, Stage::WantsRing, Stage::Awaits
 impl State {
     /// Discards the announced messages that nobody has asked for; returns their senders, and the senders'
     /// names for them.
-    fn discard_announced(&mut self) -> Vec<(Process, u64)> {
+    fn discard_announced(&mut self) -> Vec<(Process, Name)> {
         let announced = |body| match body {
-            Body::Announced { send, .. } => Some(send),
+            Body::Announced { name, .. } => Some(name),
             _ => None,
         };
-        let all: Vec<(u32, Process, u64)> = (self.messages.all())
+        let all: Vec<(u32, Process, Name)> = (self.messages.all())
             .filter_map(|(index, message)| Some((index, message.from, announced(message.body)?)))
             .collect();
         for &(message, ..) in &all {
             self.lose(message, Body::Withdrawn);
         }
         all.into_iter()
-            .map(|(_, from, send)| (from, send))
+            .map(|(_, from, name)| (from, name))
             .collect()
     }
 

@@ -140,26 +140,26 @@ impl<T: Transport> Core<T> {
 
     /// Copies an announced message of this process's own into the buffer of its receive, which has room for
     /// so many bytes of it.
-    pub(super) fn copy_own(&mut self, receive: u32, send: u64, room: usize) -> Result<(), Error> {
+    pub(super) fn copy_own(&mut self, receive: u32, name: Name, room: usize) -> Result<(), Error> {
         let me = self.state.me;
         let requests = &mut self.state.requests;
         let is_it = |send: &u32| {
             let slot = requests.at(*send);
             slot.stage == Stage::Announced && slot.peer == me && slot.buffer.len() >= room
         };
-        let Some(send_slot) = requests.find(Name(send)).filter(is_it) else {
+        let Some(send) = requests.find(name).filter(is_it) else {
             // No message of this process's: what it read in shared memory is damaged.
             requests.complete(receive, Outcome::Withdrawn);
             return Err(corrupt("an announcement", me));
         };
-        let (into, message) = requests.two_at_mut(receive, send_slot);
+        let (into, message) = requests.two_at_mut(receive, send);
         into.buffer.bytes_mut()[..room].copy_from_slice(&message.buffer.bytes()[..room]);
         if into.exposed.is_shared() {
             self.state.profile.shared_copy += 1;
         } else {
             self.state.profile.single_copy += 1;
         }
-        self.fetched(receive, me, send)
+        self.fetched(receive, me, name)
     }
 }
 

@@ -190,9 +190,9 @@ impl<T: Transport> Core<T> {
                 self.after_release();
                 Ok(())
             }
-            Body::Announced { exposed, send } => {
+            Body::Announced { exposed, name } => {
                 slot.exposed = exposed;
-                slot.remote = send;
+                slot.its_name = name;
                 slot.stage = Stage::Fetching;
                 self.state.messages.release(message);
                 self.fetch_if_large(receive, Came::Unexpected)

@@ -208,15 +208,15 @@ impl<T: Transport> Core<T> {
 
     /// Sends an answer. An answer that cannot be sent, since there is no memory for a cell, is tried again
     /// with every step from now on: the other side waits for it, whatever becomes of the call that fails
-    /// here.
+    /// here. `about` is the header's first word.
     pub(super) fn answer(
         &mut self,
         to: Process,
         kind: Kind,
-        request: u64,
+        about: u64,
         payload: Payload,
     ) -> Result<(), Error> {
-        let header = [request, Word::answer(kind).0];
+        let header = [about, Word::answer(kind).0];
         let sent = self.transmit(to, header, What::Words(payload), 0);
         if sent.is_err() && to != self.state.me {
             self.put_off(to, header, What::Words(payload), 0);

@@ -108,8 +108,8 @@ pub(crate) struct Slot {
     pub(crate) total: u64,
     /// Bytes that have come, or gone out.
     pub(crate) done: usize,
-    /// Its name at the other end.
-    pub(crate) remote: u64,
+    /// Its name at the other end, once that has said it.
+    pub(crate) its_name: Name,
     /// Where the bytes of an announced message are.
     pub(crate) exposed: Exposed,
     /// Its name in the posted queue.
@@ -134,7 +134,7 @@ impl Slot {
             word: Word(0),
             total: 0,
             done: 0,
-            remote: 0,
+            its_name: Name(0),
             exposed: Exposed::default(),
             posted: None,
             buffer: Buffer::EMPTY,
