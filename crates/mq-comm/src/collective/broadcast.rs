@@ -7,7 +7,6 @@ use super::failure::{self, Notice};
 use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::plain::{self, Plain};
-use crate::protocol::of_collectives;
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
@@ -193,7 +192,7 @@ impl<T: Transport> Communicator<T> {
     /// later short one, which had come whole, is found in their place.
     #[cold]
     fn other_length(&self, parent: u32) -> Missing {
-        let context = of_collectives(self.inner.number);
+        let context = self.inner.number.collectives();
         let core = self.inner.core();
         let above = self.member(parent);
         match core.state.nobody_left(above, context) {

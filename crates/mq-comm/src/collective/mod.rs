@@ -22,7 +22,7 @@ use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::header::{self, Kind, Payload, Word};
 use crate::plain::{self, Plain};
-use crate::protocol::of_collectives;
+use crate::protocol::Number;
 use crate::scope::Scope;
 use crate::status::Status;
 use crate::transport::Transport;
@@ -66,8 +66,8 @@ pub(crate) const fn is_of_agreement(tag: i32) -> bool {
 }
 
 impl Operation {
-    fn word(self, number: u32) -> Word {
-        Word::new(of_collectives(number), self.class, Kind::Eager)
+    fn word(self, number: Number) -> Word {
+        Word::new(number.collectives(), self.class, Kind::Eager)
     }
 }
 
@@ -149,7 +149,7 @@ impl<T: Transport> Communicator<T> {
         elements: &mut [E],
         from: u32,
     ) -> Result<Status, Error> {
-        let context = of_collectives(self.inner.number);
+        let context = self.inner.number.collectives();
         let pattern = MpiPattern::new(context, Source::Rank(Rank(from)), operation.tag)
             .with_class(operation.class);
         let process = self.member(from);

@@ -13,7 +13,7 @@ use mq_shm::Process;
 use super::Communicator;
 use crate::collective::Answered;
 use crate::error::Error;
-use crate::protocol::Offer;
+use crate::protocol::{Number, Offer};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
@@ -65,30 +65,30 @@ fn offer_of(&[.., low, high, later]: &Said) -> Offer {
 enum Verdict {
     /// The number. After a split, also the ranks that share it with the receiver of this verdict, in their
     /// new order.
-    Number(u32, Rc<[u32]>),
+    Number(Number, Rc<[u32]>),
     /// None is free at all ranks: they are to say which are from this one on.
-    Further(u32),
+    Further(Number),
 }
 
 impl Verdict {
     fn words(&self) -> Vec<u32> {
         match self {
-            Self::Number(number, ranks) => [&[0, *number], &**ranks].concat(),
-            Self::Further(first) => vec![1, *first],
+            Self::Number(number, ranks) => [&[0, number.0], &**ranks].concat(),
+            Self::Further(first) => vec![1, first.0],
         }
     }
 
     fn of(words: &[u32]) -> Option<Self> {
         match words {
-            [0, number, ranks @ ..] => Some(Self::Number(*number, ranks.into())),
-            [1, first] => Some(Self::Further(*first)),
+            [0, number, ranks @ ..] => Some(Self::Number(Number(*number), ranks.into())),
+            [1, first] => Some(Self::Further(Number(*first))),
             _ => None,
         }
     }
 }
 
 /// What rank 0 tells each rank, given what all said of the numbers from `first` on.
-fn verdicts(all: &[Said], first: u32) -> Result<Vec<Verdict>, Error> {
+fn verdicts(all: &[Said], first: Number) -> Result<Vec<Verdict>, Error> {
     let disagree = || Error::Disagreement("some dup and others split");
     let wishes: Option<Vec<Wish>> = all.iter().map(Wish::of).collect();
     let wishes = wishes.ok_or(Error::Disagreement("dup or split"))?;
@@ -181,14 +181,14 @@ impl<T: Transport> Communicator<T> {
     }
 
     /// A number that is free at all ranks, and the ranks that this one is to share it with.
-    fn number_for(&self, wish: Wish) -> Result<(u32, Rc<[u32]>), Error> {
+    fn number_for(&self, wish: Wish) -> Result<(Number, Rc<[u32]>), Error> {
         if self.size() == 1 {
             self.unless_revoked()?;
         }
         // Others' messages about communicators that are over may have come, and make numbers free. A failure
         // there is no reason to keep the others waiting.
         let _ = self.inner.core().take_in(self.size());
-        let mut first = 0;
+        let mut first = Number::WORLD;
         loop {
             let offer = self.inner.core().state.contexts.offer(first);
             let decide = |all: &[Said]| verdicts(all, first);
@@ -218,6 +218,7 @@ mod tests {
     use super::*;
 
     fn said(wish: Wish, free: u64, later: u32) -> Said {
+        let later = Number(later);
         wish.said(Offer { free, later })
     }
 
@@ -225,7 +226,7 @@ mod tests {
     fn words_are_read_as_they_are_written() {
         let offer = Offer {
             free: 0x8000_0001_0000_0002,
-            later: 77,
+            later: Number(77),
         };
         for wish in [
             Wish::Dup,
@@ -239,9 +240,9 @@ mod tests {
             assert_eq!((Wish::of(&words), offer_of(&words)), (Some(wish), offer));
         }
         for verdict in [
-            Verdict::Further(640),
-            Verdict::Number(3, Rc::from([])),
-            Verdict::Number(3, Rc::from([2, 0])),
+            Verdict::Further(Number(640)),
+            Verdict::Number(Number(3), Rc::from([])),
+            Verdict::Number(Number(3), Rc::from([2, 0])),
         ] {
             assert_eq!(Verdict::of(&verdict.words()), Some(verdict));
         }
@@ -253,13 +254,13 @@ mod tests {
     fn the_lowest_number_that_is_free_with_all_is_chosen() {
         let all = [said(Wish::Dup, 0b0110, 64), said(Wish::Dup, 0b1100, 70)];
         assert_eq!(
-            verdicts(&all, 128).unwrap(),
-            [0, 1].map(|_| Verdict::Number(130, Rc::from([])))
+            verdicts(&all, Number(128)).unwrap(),
+            [0, 1].map(|_| Verdict::Number(Number(130), Rc::from([])))
         );
         let all = [said(Wish::Dup, 0b01, 64), said(Wish::Dup, 0b10, 70)];
         assert_eq!(
-            verdicts(&all, 0).unwrap(),
-            [Verdict::Further(70), Verdict::Further(70)]
+            verdicts(&all, Number(0)).unwrap(),
+            [0, 1].map(|_| Verdict::Further(Number(70)))
         );
     }
 
@@ -273,16 +274,19 @@ mod tests {
             split(7, -1),
             split(7, 1),
         ];
-        let sevens = || Verdict::Number(0, Rc::from([3, 0, 4]));
+        let sevens = || Verdict::Number(Number(0), Rc::from([3, 0, 4]));
         let expected = [
             sevens(),
-            Verdict::Number(0, Rc::from([1])),
-            Verdict::Number(0, Rc::from([])),
+            Verdict::Number(Number(0), Rc::from([1])),
+            Verdict::Number(Number(0), Rc::from([])),
             sevens(),
             sevens(),
         ];
-        assert_eq!(verdicts(&all, 0).unwrap(), expected);
+        assert_eq!(verdicts(&all, Number(0)).unwrap(), expected);
         let mixed = [split(7, 1), said(Wish::Dup, 1, 64)];
-        assert!(matches!(verdicts(&mixed, 0), Err(Error::Disagreement(_))));
+        assert!(matches!(
+            verdicts(&mixed, Number(0)),
+            Err(Error::Disagreement(_))
+        ));
     }
 }

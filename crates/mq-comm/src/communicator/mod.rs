@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::header::{self, Kind, Word};
 use crate::plain::{self, Plain};
 use crate::profile::Profile;
-use crate::protocol::{Core, Out, of_user, peer_of};
+use crate::protocol::{Core, Number, Out, peer_of};
 use crate::status::Status;
 use crate::transport::Transport;
 
@@ -57,7 +57,7 @@ pub(crate) type Shared<T> = Rc<RefCell<Core<T>>>;
 /// What requests keep alive of their communicator.
 pub(crate) struct Inner<T: Transport> {
     pub(crate) core: Shared<T>,
-    pub(crate) number: u32,
+    pub(crate) number: Number,
     pub(crate) rank: u32,
     /// The second word of an eager message.
     pub(crate) word: Word,
@@ -80,7 +80,7 @@ impl<T: Transport> Inner<T> {
 impl<T: Transport> Drop for Inner<T> {
     fn drop(&mut self) {
         // The world's own communicator ends with the process.
-        if self.number > 0
+        if self.number != Number::WORLD
             && let Ok(mut core) = self.core.try_borrow_mut()
             && !core.is_a_copy()
         {
@@ -93,7 +93,7 @@ impl<T: Transport> Drop for Inner<T> {
 impl<T: Transport> core::fmt::Debug for Communicator<T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Communicator")
-            .field("number", &self.inner.number)
+            .field("number", &self.inner.number.0)
             .field("rank", &self.rank())
             .field("size", &self.size())
             .finish_non_exhaustive()
@@ -101,14 +101,14 @@ impl<T: Transport> core::fmt::Debug for Communicator<T> {
 }
 
 impl<T: Transport> Communicator<T> {
-    pub(crate) fn new(core: Shared<T>, number: u32, rank: u32, group: Rc<[Process]>) -> Self {
+    pub(crate) fn new(core: Shared<T>, number: Number, rank: u32, group: Rc<[Process]>) -> Self {
         core.borrow_mut().add_communicator(number, &group);
         Self {
             inner: Rc::new(Inner {
                 core,
                 number,
                 rank,
-                word: Word::new(of_user(number), TrafficClass::PointToPoint, Kind::Eager),
+                word: Word::new(number.user(), TrafficClass::PointToPoint, Kind::Eager),
                 group,
             }),
         }
@@ -326,7 +326,7 @@ impl<T: Transport> Communicator<T> {
         match peer_of(from, &self.inner.group) {
             Some(process) if !negative => Ok((
                 process,
-                MpiPattern::new(of_user(self.inner.number), from, tag),
+                MpiPattern::new(self.inner.number.user(), from, tag),
             )),
             _ => Err(self.refused(from, tag)),
         }

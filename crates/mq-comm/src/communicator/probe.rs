@@ -11,7 +11,6 @@ use mq_shm::Endpoint;
 use super::{Communicator, Inner, Refused};
 use crate::error::Error;
 use crate::plain::{self, Plain};
-use crate::protocol::of_user;
 use crate::request::Request;
 use crate::shared_buffer::Owned;
 use crate::status::Status;
@@ -237,7 +236,7 @@ impl<T: Transport> Matched<T> {
         message.map_or(Ok(self.status), |message| {
             core.receive_matched(
                 message,
-                of_user(self.inner.number),
+                self.inner.number.user(),
                 plain::bytes_mut(elements),
             )
         })
@@ -257,7 +256,7 @@ impl<T: Transport> Matched<T> {
         let mut core = self.inner.core();
         // The request has its message, and so has begun: an answer that is refused is sent later, and any
         // other failure is what the request ends with.
-        let context = of_user(self.inner.number);
+        let context = self.inner.number.user();
         let (name, _) = core.start_matched(self.message.take(), context, elements.hand_over());
         drop(core);
         Ok(Request::owned(self.inner.clone(), name))

@@ -9,7 +9,7 @@ use mq_shm::liveness::Gone;
 use super::Communicator;
 use crate::collective::Matter;
 use crate::error::Error;
-use crate::protocol::Offer;
+use crate::protocol::{Number, Offer};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
@@ -22,13 +22,13 @@ const NUMBER: u32 = 0;
 const FURTHER: u32 = 1;
 
 /// A communicator of the ranks that were heard, given what they said of the numbers from `first` on.
-fn decision(all: &[Option<Said>], first: u32) -> Vec<u32> {
+fn decision(all: &[Option<Said>], first: Number) -> Vec<u32> {
     let offers = all.iter().flatten().copied().map(Offer::of_words);
     let (what, number) = match Offer::agreed(offers, first) {
         Ok(number) => (NUMBER, number),
         Err(later) => (FURTHER, later),
     };
-    let mut words = vec![what, number];
+    let mut words = vec![what, number.0];
     words.extend(all.chunks(u32::BITS as usize).map(|chunk| {
         let bits = chunk.iter().enumerate();
         bits.fold(0, |word, (at, said)| word | u32::from(said.is_some()) << at)
@@ -211,7 +211,7 @@ impl<T: Transport> Communicator<T> {
         // Others' messages about communicators that are over may have come, and make numbers free. A failure
         // there is no reason to keep the others waiting.
         let _ = self.inner.core().take_in(self.size());
-        let mut first = 0;
+        let mut first = Number::WORLD;
         loop {
             let offer = self.inner.core().state.contexts.offer(first);
             let decided =
@@ -225,6 +225,7 @@ impl<T: Transport> Communicator<T> {
             let &[what, number, ref bits @ ..] = &decided[..] else {
                 return Err(Error::Disagreement("shrink"));
             };
+            let number = Number(number);
             if what != NUMBER {
                 first = number;
                 continue;
@@ -287,6 +288,7 @@ mod tests {
     use super::*;
 
     fn heard(free: u64, later: u32) -> Option<Said> {
+        let later = Number(later);
         Some(Offer { free, later }.words())
     }
 
@@ -294,12 +296,12 @@ mod tests {
     fn a_decision_has_the_lowest_number_that_is_free_with_all_and_who_was_heard() {
         let mut all = vec![heard(0b0110, 64); 40];
         (all[1], all[33], all[34]) = (None, None, heard(0b1100, 70));
-        let words = decision(&all, 128);
+        let words = decision(&all, Number(128));
         assert_eq!(words.len(), 4);
         assert_eq!(words[..2], [NUMBER, 130]);
         let expected: Vec<u32> = (0..40).filter(|rank| ![1, 33].contains(rank)).collect();
         assert_eq!(members(&words[2..]).collect::<Vec<_>>(), expected);
-        let none = decision(&[heard(0b01, 64), heard(0b10, 70), None], 0);
+        let none = decision(&[heard(0b01, 64), heard(0b10, 70), None], Number(0));
         assert_eq!(none, [FURTHER, 70, 0b011]);
     }
 }

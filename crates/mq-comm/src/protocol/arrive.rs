@@ -6,7 +6,7 @@ use mq_shm::{Process, ShmError};
 use super::ahead::{Ahead, Credit};
 use super::front::Taken;
 use super::rings::Pull;
-use super::{Follow, Hand, State, Target};
+use super::{Follow, Hand, Number, State, Target};
 use crate::error::Error;
 use crate::header::{self, Announcement, Kind, Payload, RingGiven, RingWanted, Word};
 use crate::messages::{self, Body};
@@ -351,10 +351,10 @@ impl State {
             }
             Kind::Closed => {
                 let number = u32::try_from(about).map_err(|_| corrupt("an answer", from))?;
-                self.contexts.closed(number, from);
+                self.contexts.closed(Number(number), from);
             }
             Kind::Revoked => {
-                let number = u32::try_from(about).ok();
+                let number = u32::try_from(about).ok().map(Number);
                 let number = number.filter(|&number| self.contexts.may_revoke(number, from));
                 let number = number.ok_or_else(|| corrupt("a notice", from))?;
                 return Ok(Follow::Revoked { number });

@@ -1,4 +1,4 @@
-//! Contexts: two for each communicator, one for its user and one for its collectives.
+//! Contexts: two for each communicator, one for its user and one for its collectives. A [`Number`] stands for both.
 //!
 //! All processes that make a communicator agree on its number (`communicator/create.rs`, `survivors.rs`),
 //! which is given again when the communicator is over at all of them. A process that drops it tells every
@@ -21,6 +21,7 @@
 //! process is a member. There are 64 of them for each rank 0 that dies while it is being asked, and for each
 //! time that this process itself could not go on with that.
 
+mod numbers;
 mod revoked;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,8 @@ use mq_core::Removed;
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
+use self::numbers::OFFERED;
+pub(crate) use self::numbers::{Number, Offer};
 use super::matching::Ended;
 use super::{Core, State, Target};
 use crate::error::Error;
@@ -42,7 +45,7 @@ use crate::transport::Transport;
 /// The communicators of this process, by number. Free numbers are not here.
 #[derive(Debug)]
 pub(crate) struct Contexts {
-    lives: BTreeMap<u32, Life>,
+    lives: BTreeMap<Number, Life>,
     processes: u32,
     /// How many of them are revoked.
     revoked: usize,
@@ -90,65 +93,6 @@ pub(super) struct Open {
     revoked: bool,
 }
 
-/// Which of 64 numbers are free at a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Offer {
-    /// One bit for each; the first number is the lowest bit.
-    pub(crate) free: u64,
-    /// The lowest free number after them.
-    pub(crate) later: u32,
-}
-
-impl Offer {
-    /// Whether a number is offered as free, where the lowest bit stands for `first`.
-    pub(crate) fn has(self, first: u32, number: u32) -> bool {
-        let at = number.checked_sub(first).filter(|&at| at < OFFERED);
-        at.is_some_and(|at| self.free >> at & 1 == 1)
-    }
-
-    /// As a rank tells it to others.
-    pub(crate) const fn words(self) -> [u32; 3] {
-        [self.free as u32, (self.free >> 32) as u32, self.later]
-    }
-
-    pub(crate) const fn of_words([low, high, later]: [u32; 3]) -> Self {
-        Self {
-            free: (high as u64) << 32 | low as u64,
-            later,
-        }
-    }
-
-    /// The lowest number that is free at all ranks, given what each offers of the numbers from `first` on;
-    /// otherwise the number from which on they are to offer next.
-    pub(crate) fn agreed(offers: impl Iterator<Item = Self>, first: u32) -> Result<u32, u32> {
-        let none = Self {
-            free: u64::MAX,
-            later: first,
-        };
-        let all = offers.fold(none, |all, offer| Self {
-            free: all.free & offer.free,
-            later: all.later.max(offer.later),
-        });
-        match all.free {
-            0 => Err(all.later),
-            free => Ok(first + free.trailing_zeros()),
-        }
-    }
-}
-
-/// Numbers of an [`Offer`].
-const OFFERED: u32 = u64::BITS;
-
-/// The context of a communicator's user.
-pub(crate) const fn of_user(communicator: u32) -> u32 {
-    communicator * 2
-}
-
-/// The context of its collectives.
-pub(crate) const fn of_collectives(communicator: u32) -> u32 {
-    communicator * 2 + 1
-}
-
 /// Whether a context is one of collectives.
 pub(super) const fn is_of_collectives(context: u32) -> bool {
     context % 2 == 1
@@ -168,11 +112,11 @@ impl Contexts {
     /// # Cost
     /// The communicators with these numbers are visited, and if none of the numbers is free, those after them
     /// too.
-    pub(crate) fn offer(&self, first: u32) -> Offer {
-        let behind = first.saturating_add(OFFERED);
+    pub(crate) fn offer(&self, first: Number) -> Offer {
+        let behind = Number(first.0.saturating_add(OFFERED));
         let mut free = u64::MAX;
         for (&number, _) in self.lives.range(first..behind) {
-            free &= !(1 << (number - first));
+            free &= !(1 << (number.0 - first.0));
         }
         let mut later = behind;
         if free == 0 {
@@ -180,7 +124,7 @@ impl Contexts {
                 if number != later {
                     break;
                 }
-                later += 1;
+                later.0 += 1;
             }
         }
         Offer { free, later }
@@ -188,14 +132,14 @@ impl Contexts {
 
     /// The communicator of a context, if it is complete here.
     pub(super) fn open(&self, context: u32) -> Option<&Open> {
-        match self.lives.get(&(context / 2)) {
+        match self.lives.get(&Number::of(context)) {
             Some(Life::Open(open)) => Some(open),
             _ => None,
         }
     }
 
     /// A communicator is over at another member, or at this one, which hears so from itself.
-    pub(super) fn closed(&mut self, number: u32, at: Process) {
+    pub(super) fn closed(&mut self, number: Number, at: Process) {
         match self.lives.entry(number).or_insert_with(Life::early) {
             Life::Early { over_at, .. } | Life::Open(Open { over_at, .. }) => over_at.push(at),
             Life::Closing { awaited } => {
@@ -229,7 +173,7 @@ impl Contexts {
     }
 
     /// The user acknowledges the members that have died, among them some that are not [gone](Self::gone) yet.
-    pub(crate) fn acknowledge(&mut self, number: u32, not_gone: Vec<Process>) {
+    pub(crate) fn acknowledge(&mut self, number: Number, not_gone: Vec<Process>) {
         if let Some(Life::Open(open)) = self.lives.get_mut(&number) {
             open.unacknowledged = None;
             open.acknowledged = not_gone;
@@ -242,11 +186,10 @@ impl State {
     #[inline]
     pub(super) fn admit(&mut self, context: u32) -> bool {
         // The contexts of the world exist forever.
-        context < 2 || self.admit_other(context)
+        Number::of(context) == Number::WORLD || self.admit_other(Number::of(context))
     }
 
-    fn admit_other(&mut self, context: u32) -> bool {
-        let number = context / 2;
+    fn admit_other(&mut self, number: Number) -> bool {
         let life = self.contexts.lives.entry(number);
         match life.or_insert_with(Life::early) {
             Life::Open(_) => return true,
@@ -261,14 +204,14 @@ impl State {
         true
     }
 
-    pub(super) fn create_contexts(&mut self, number: u32) {
-        for context in [of_user(number), of_collectives(number)] {
+    pub(super) fn create_contexts(&mut self, number: Number) {
+        for context in number.contexts() {
             (self.matching).create_context(context, self.contexts.processes);
         }
     }
 
     /// Returns whether the communicator is revoked already.
-    fn add_communicator(&mut self, number: u32, members: Rc<[Process]>) -> bool {
+    fn add_communicator(&mut self, number: Number, members: Rc<[Process]>) -> bool {
         let (in_engine, over_at, revoked) = match self.contexts.lives.remove(&number) {
             Some(Life::Early {
                 in_engine,
@@ -276,7 +219,7 @@ impl State {
                 revoked,
             }) => (in_engine, over_at, revoked),
             // The world's contexts are made with the process.
-            _ => (number == 0, Vec::new(), false),
+            _ => (number == Number::WORLD, Vec::new(), false),
         };
         if !in_engine {
             self.create_contexts(number);
@@ -299,7 +242,7 @@ impl State {
 
 impl<T: Transport> Core<T> {
     /// A communicator is complete here.
-    pub(crate) fn add_communicator(&mut self, number: u32, members: &Rc<[Process]>) {
+    pub(crate) fn add_communicator(&mut self, number: Number, members: &Rc<[Process]>) {
         let revoked = self.state.add_communicator(number, members.clone());
         if revoked && let Err(error) = self.tell_of_revocation(number, members) {
             self.state.failed_elsewhere(error);
@@ -308,7 +251,7 @@ impl<T: Transport> Core<T> {
 
     /// A communicator is over here. Messages that nobody has received are discarded, receives cancelled, and
     /// the others told.
-    pub(crate) fn remove_communicator(&mut self, number: u32) -> Result<(), Error> {
+    pub(crate) fn remove_communicator(&mut self, number: Number) -> Result<(), Error> {
         let Some(Life::Open(open)) = self.state.contexts.lives.remove(&number) else {
             return Ok(());
         };
@@ -326,7 +269,7 @@ impl<T: Transport> Core<T> {
             self.state.contexts.lives.insert(number, closing);
         }
         for member in living {
-            let said = self.answer(member, Kind::Closed, u64::from(number), Payload::default());
+            let said = self.answer(member, Kind::Closed, number.0.into(), Payload::default());
             step(Step::EndSaid);
             // A member that cannot be told does not keep the others waiting.
             result = result.and(said);
@@ -336,9 +279,9 @@ impl<T: Transport> Core<T> {
 
     /// It is not known whether one of the numbers of an offer was given to a communicator of this process.
     #[cold]
-    pub(crate) fn doubt(&mut self, first: u32, offer: Offer) -> Result<(), Error> {
+    pub(crate) fn doubt(&mut self, first: Number, offer: Offer) -> Result<(), Error> {
         let mut result = Ok(());
-        for number in (0..OFFERED).filter_map(|at| first.checked_add(at)) {
+        for number in (0..OFFERED).filter_map(|at| first.after(at)) {
             if !offer.has(first, number) {
                 continue;
             }
@@ -359,9 +302,9 @@ impl<T: Transport> Core<T> {
     }
 
     /// Takes the contexts of a communicator out of the engine, with all that is queued there.
-    fn empty_contexts(&mut self, number: u32) -> Result<(), Error> {
+    fn empty_contexts(&mut self, number: Number) -> Result<(), Error> {
         let mut removed = Vec::new();
-        for context in [of_user(number), of_collectives(number)] {
+        for context in number.contexts() {
             self.end_in_front(context, Outcome::Cancelled);
             (self.state.matching).free_context(context, &mut removed)?;
         }

@@ -2,9 +2,9 @@
 
 use mq_shm::Process;
 
-use super::Core;
 use super::arrive::corrupt;
 use super::large::Came;
+use super::{Core, Number};
 use crate::error::Error;
 use crate::header::RingGiven;
 use crate::request::{Name, Outcome, Stage};
@@ -55,7 +55,7 @@ pub(crate) enum Follow {
     AnnounceAll,
     /// A communicator is revoked.
     Revoked {
-        number: u32,
+        number: Number,
     },
     /// An announced message is discarded.
     Discarded {

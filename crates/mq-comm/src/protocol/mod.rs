@@ -80,7 +80,7 @@ use rings::Rings;
 use ways::Ways;
 
 pub(crate) use blocking::Out;
-pub(crate) use contexts::{Offer, of_collectives, of_user};
+pub(crate) use contexts::{Number, Offer};
 pub(crate) use follow::Follow;
 pub(crate) use leave::Failures;
 pub(crate) use receive::{Hand, ROUNDS, peer_of};
@@ -162,7 +162,7 @@ impl<T: Transport> Core<T> {
             obstacles: usize::from(!options.bypass),
             deaths: Deaths::default(),
         };
-        state.create_contexts(0);
+        state.create_contexts(Number::WORLD);
         Self {
             transport,
             state,

@@ -3,7 +3,7 @@
 use mq_shm::{Process, Sent};
 
 use super::outboxes::{Outgoing, What};
-use super::{Core, State};
+use super::{Core, Number, State};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{self, Announcement, Kind, Payload, Word};
@@ -36,7 +36,7 @@ impl<T: Transport> Core<T> {
         } = &mut self.state;
         let is_free = outboxes.are_empty();
         if contexts.is_any_revoked() {
-            if !is_free || contexts.is_revoked(word.context() / 2) {
+            if !is_free || contexts.is_revoked(Number::of(word.context())) {
                 outboxes.allow(0);
                 return false;
             }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use mq_core::Source;
 use mq_shm::Process;
 
+use super::Number;
 use crate::buffer::Buffer;
 use crate::communicator::Communicator;
 use crate::error::Error;
@@ -74,7 +75,7 @@ fn a_communicator_that_is_over_wants_no_messages() {
     world.recv(&mut [0_u8], 1, 1).unwrap();
     let is_wanted = || world.inner.core().transport.peek_wanted().is_some();
     let group: Rc<[Process]> = Rc::from([Process(0)]);
-    let part = Communicator::new(world.inner.core.clone(), 1, 0, group);
+    let part = Communicator::new(world.inner.core.clone(), Number(1), 0, group);
     post_without_handles(&part);
     assert!(is_wanted());
     drop(part);

@@ -10,7 +10,7 @@ use super::{Completion, Completions, Request, RequestId};
 use crate::buffer::Buffer;
 use crate::communicator::Inner;
 use crate::error::Error;
-use crate::protocol::{Core, of_user};
+use crate::protocol::Core;
 use crate::shared_buffer::Owned;
 use crate::transport::Transport;
 
@@ -238,7 +238,7 @@ impl<T: Transport> RequestSet<T> {
     /// Releases the communicators whose last request has been reported.
     fn give_up(&mut self, told: &[Completion]) {
         for completion in told {
-            let of = |inner: &Inner<T>| of_user(inner.number) == completion.context;
+            let of = |inner: &Inner<T>| inner.number.user() == completion.context;
             let Some(at) = self.others.iter().position(|(kept, _)| of(kept)) else {
                 continue;
             };

@@ -17,7 +17,7 @@ use mq_shm::{Endpoint, Mapped, Process, ShmError};
 use crate::communicator::Communicator;
 use crate::error::{Error, StartCause};
 use crate::options::{Ignored, Options};
-use crate::protocol::Core;
+use crate::protocol::{Core, Number};
 use crate::say::say;
 use crate::transport::Transport;
 use launch::{Meeting, Start};
@@ -59,7 +59,7 @@ impl<T: Transport> World<T> {
         let core = Rc::new(RefCell::new(Core::new(transport, options)));
         let group = (0..processes).map(Process).collect();
         Self {
-            all: Communicator::new(core, 0, me.0, group),
+            all: Communicator::new(core, Number::WORLD, me.0, group),
         }
     }
 

@@ -11,7 +11,7 @@ use mq_core::Entry;
 use mq_core::mpi::{MpiPattern, TagSelector};
 use mq_shm::Process;
 
-use super::{Contexts, Life, Open, is_of_collectives, of_collectives, of_user};
+use super::{Contexts, Life, Number, Open, is_of_collectives};
 use crate::collective::is_of_agreement;
 use crate::error::Error;
 use crate::header::{Kind, Payload};
@@ -27,7 +27,7 @@ impl Contexts {
         self.revoked > 0
     }
 
-    pub(crate) fn is_revoked(&self, number: u32) -> bool {
+    pub(crate) fn is_revoked(&self, number: Number) -> bool {
         self.lives.get(&number).is_some_and(Life::is_revoked)
     }
 
@@ -41,7 +41,7 @@ impl Contexts {
     #[cold]
     fn refuse_some(&self, context: u32, tag: i32) -> bool {
         let goes_on = is_of_collectives(context) && is_of_agreement(tag);
-        self.is_revoked(context / 2) && !goes_on
+        self.is_revoked(Number::of(context)) && !goes_on
     }
 
     /// The same for a receive.
@@ -51,7 +51,7 @@ impl Contexts {
     }
 
     /// Whether a process may say that a communicator is revoked: a member, as far as the members are known.
-    pub(crate) fn may_revoke(&self, number: u32, process: Process) -> bool {
+    pub(crate) fn may_revoke(&self, number: Number, process: Process) -> bool {
         match self.lives.get(&number) {
             Some(Life::Open(open)) => open.members.contains(&process),
             _ => true,
@@ -106,7 +106,7 @@ impl<T: Transport> Core<T> {
     /// A communicator is revoked. The first time that this process hears of it, receives and messages of it leave the
     /// queues, and the other members are told.
     #[cold]
-    pub(crate) fn revoke(&mut self, number: u32) -> Result<(), Error> {
+    pub(crate) fn revoke(&mut self, number: Number) -> Result<(), Error> {
         let lives = &mut self.state.contexts.lives;
         let life = lives.entry(number).or_insert_with(Life::early);
         if !life.revoke() {
@@ -129,14 +129,13 @@ impl<T: Transport> Core<T> {
     /// Tells the other members; one that cannot be told now is told later.
     pub(super) fn tell_of_revocation(
         &mut self,
-        number: u32,
+        number: Number,
         members: &[Process],
     ) -> Result<(), Error> {
         let mut told = Ok(());
         for &member in members {
             if member != self.state.me {
-                let said =
-                    self.answer(member, Kind::Revoked, u64::from(number), Payload::default());
+                let said = self.answer(member, Kind::Revoked, number.0.into(), Payload::default());
                 step(Step::RevocationSaid);
                 told = told.and(said);
             }
@@ -145,10 +144,10 @@ impl<T: Transport> Core<T> {
     }
 
     /// Ends the receives of a communicator, and discards its messages.
-    fn end_all_but_agreements(&mut self, number: u32) -> Result<(), Error> {
-        self.end_in_front(of_user(number), Outcome::Revoked);
+    fn end_all_but_agreements(&mut self, number: Number) -> Result<(), Error> {
+        self.end_in_front(number.user(), Outcome::Revoked);
         let mut removed = Vec::new();
-        for context in [of_user(number), of_collectives(number)] {
+        for context in number.contexts() {
             let mut ends = |entry: Entry<'_, MpiPattern, u32, u32>| {
                 let tag = match entry {
                     Entry::Posted(pattern, _) => tag_of(&pattern),
@@ -170,7 +169,7 @@ mod tests {
     use crate::communicator::Communicator;
     use crate::world::World;
 
-    const NUMBER: u32 = 1;
+    const NUMBER: Number = Number(1);
 
     /// Tells one process, as a member does.
     fn tell(world: &World, process: u32) {
@@ -178,7 +177,7 @@ mod tests {
         let told = core.answer(
             Process(process),
             Kind::Revoked,
-            NUMBER.into(),
+            NUMBER.0.into(),
             Payload::default(),
         );
         told.unwrap();
