@@ -1,9 +1,13 @@
 //! Messages of about one length: how long each way took, and which one is next.
 
 mod group;
+mod look;
+mod rest;
 
 use self::group::Group;
 pub(super) use self::group::Moment;
+use self::look::Look;
+use self::rest::{Rest, Said, Trust};
 
 /// Messages that are timed together: so many bytes, twice what a ring holds, so that most of them cannot have
 /// lain in it before; and messages at least and at most.
@@ -64,12 +68,21 @@ pub(in super::super) enum Way {
 const WAYS: usize = 3;
 
 /// What is going on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// All come by the usual way.
-    Rest,
-    /// All come by this way, which is timed.
-    Look(Way),
+    Rest(Rest),
+    Look(Look),
+}
+
+/// Why a look comes, or has come: none of these, if it was due.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reason {
+    /// It comes before it was due.
+    is_early: bool,
+    /// So many groups in a row are a change.
+    is_sure: bool,
+    /// Another process has asked for it, or for it to begin anew.
+    is_asked_for: bool,
 }
 
 /// A message that comes.
@@ -92,27 +105,10 @@ pub(super) struct Class {
     may_go_ahead: bool,
     /// [`Way::ReadAlone`] is one of the ways.
     reads_alone: bool,
-    /// Messages since the last look.
-    turn: u32,
-    /// Messages from one look to the next, and to one that comes early.
-    between: u32,
-    soonest: u32,
-    /// The next look, or the one in progress, comes early; it comes because so many groups in a row are a
-    /// change; another process has asked for it, or for it to begin anew.
-    is_early: bool,
-    is_sure: bool,
-    is_asked_for: bool,
-    /// Looks in a row that have found the same, those of them that came early, and those that came for what
-    /// seemed sure.
-    same: u32,
-    in_vain: u32,
-    sure_in_vain: u32,
-    /// Messages that have come since a way is looked at, and those that came beside others.
-    came: u32,
-    mixed: u32,
-    most_mixed: u32,
-    /// Picoseconds per byte for each way, in the quickest group of this look, and of the last one.
-    least: [u32; WAYS],
+    /// For the next look, or the one in progress.
+    reason: Reason,
+    trust: Trust,
+    /// Picoseconds per byte for each way, in the quickest group of the last look.
     known: [u32; WAYS],
     /// Messages from one look to the next, where nothing lengthens that.
     rest: u32,
@@ -120,12 +116,6 @@ pub(super) struct Class {
     timed: Group,
     /// When the last timed message came.
     last: Option<Moment>,
-    /// The turn at which the next timed group between two looks begins.
-    check: u32,
-    /// Such groups, in a row, that took longer than those of the look, or less long; and that took [`UNLIKE`]
-    /// times as long, or as short.
-    strange: u32,
-    unlike: u32,
 }
 
 impl Class {
@@ -135,31 +125,17 @@ impl Class {
         let group = messages.clamp(GROUP_LEAST, GROUP_MOST);
         Self {
             usual,
-            phase: Phase::Rest,
+            // Buffers that are new to both sides are no measure.
+            phase: Phase::Rest(Rest::first(group)),
             group,
             may_go_ahead: false,
             reads_alone: false,
-            turn: 0,
-            // Buffers that are new to both sides are no measure.
-            between: group,
-            soonest: group,
-            is_early: false,
-            is_sure: false,
-            is_asked_for: false,
-            same: 0,
-            in_vain: 0,
-            sure_in_vain: 0,
-            came: 0,
-            mixed: 0,
-            most_mixed: 0,
-            least: [u32::MAX; WAYS],
+            reason: Reason::default(),
+            trust: Trust::default(),
             known: [u32::MAX; WAYS],
             rest: group * (GROUPS + 1) * REST_LEAST,
             timed: Group::NONE,
             last: None,
-            check: u32::MAX,
-            strange: 0,
-            unlike: 0,
         }
     }
 
@@ -197,18 +173,19 @@ impl Class {
     }
 
     fn is_due(&self) -> bool {
-        self.phase == Phase::Rest && self.turn >= self.between
+        matches!(self.phase, Phase::Rest(rest) if rest.is_due())
     }
 
     /// Whether messages may come through the ring without choosing a way for each.
     pub(super) fn is_by_ring(&self) -> bool {
-        self.phase == Phase::Rest && self.usual == Way::Ring && !self.is_due()
+        let is_at_rest = matches!(self.phase, Phase::Rest(rest) if !rest.is_due());
+        is_at_rest && self.usual == Way::Ring
     }
 
     /// A message has come through the ring unasked, and so many bytes of large messages have been sent so far;
     /// returns whether the next one has to be announced.
     pub(super) fn came_unasked(&mut self, bytes: usize, sent: u64) -> bool {
-        if self.phase == Phase::Rest && self.usual == Way::Ring && self.take_turn() {
+        if self.usual == Way::Ring && self.count_one() {
             self.came(Way::Ring, bytes, Moment::now(sent), 0);
         }
         !self.is_by_ring()
@@ -219,30 +196,20 @@ impl Class {
     ///
     /// A look in progress begins anew, once: both processes are to look at one way at the same time.
     pub(super) fn time_soon(&mut self) {
-        if self.phase != Phase::Rest {
-            if !self.is_asked_for && self.is_well_begun() {
-                self.is_asked_for = true;
-                self.begin_look();
+        match &mut self.phase {
+            Phase::Look(look) => {
+                if !self.reason.is_asked_for && look.is_well_begun(self.group) {
+                    self.reason.is_asked_for = true;
+                    self.begin_look();
+                }
             }
-            return;
+            Phase::Rest(rest) => {
+                if rest.may_be_asked(self.trust, self.group) {
+                    self.reason.is_asked_for = true;
+                    self.reason.is_early = rest.bring_forward();
+                }
+            }
         }
-        let in_vain = if self.unlike < STRANGE {
-            self.in_vain
-        } else {
-            self.sure_in_vain
-        };
-        let soonest = (AFTER * self.look()) << in_vain;
-        if !self.is_due() && self.turn >= soonest {
-            self.is_asked_for = true;
-            self.bring_forward();
-        }
-    }
-
-    /// The next look comes with the next message.
-    fn bring_forward(&mut self) {
-        // A look that is about to come anyway is not early.
-        self.is_early = self.turn < self.between - self.between / 4;
-        self.between = self.between.min(self.turn);
     }
 
     /// How the next message comes.
@@ -251,53 +218,37 @@ impl Class {
             self.begin_look();
         }
         match self.phase {
-            Phase::Look(way) => Turn {
+            Phase::Look(Look { way, came, .. }) => Turn {
                 way,
                 is_timed: true,
-                begins_look: way == Way::Ring && self.came < self.group && !self.is_asked_for,
+                begins_look: way == Way::Ring && came < self.group && !self.reason.is_asked_for,
             },
-            Phase::Rest => Turn {
+            Phase::Rest(_) => Turn {
                 way: self.usual,
-                is_timed: self.take_turn(),
+                is_timed: self.count_one(),
                 begins_look: false,
             },
         }
     }
 
-    /// One more message between two looks; returns whether it is timed.
-    fn take_turn(&mut self) -> bool {
-        let turn = self.turn;
-        self.turn = turn.saturating_add(1);
-        if turn > self.check.saturating_add(self.group + UNDER_WAY) {
-            // Some of the timed messages have not come.
-            self.check = turn;
-        }
-        if turn == self.check {
+    /// One more message; returns whether it is one of those between two looks that are timed.
+    fn count_one(&mut self) -> bool {
+        let Phase::Rest(rest) = &mut self.phase else {
+            return false;
+        };
+        let before = rest.count_one(self.group);
+        if before == Some(0) {
             self.forget_time();
         }
-        // One more than the group: timing begins when the first has come.
-        turn >= self.check && turn - self.check <= self.group
-    }
-
-    /// Whether a look is beyond its first messages, which are not timed, and waits for none that is on its
-    /// way through a ring.
-    fn is_well_begun(&self) -> bool {
-        match self.phase {
-            Phase::Rest => false,
-            Phase::Look(Way::Ring) => self.came >= self.group,
-            Phase::Look(Way::Read | Way::ReadAlone) => self.came > 0,
-        }
+        before.is_some()
     }
 
     fn begin_look(&mut self) {
-        self.look_at(Way::Ring, 0);
-        self.least = [u32::MAX; WAYS];
+        self.look_at(Look::new(self.look()));
     }
 
-    fn look_at(&mut self, way: Way, on_ring: u32) {
-        self.phase = Phase::Look(way);
-        (self.came, self.mixed) = (0, 0);
-        self.most_mixed = 2 * on_ring + MIXED * self.look();
+    fn look_at(&mut self, look: Look) {
+        self.phase = Phase::Look(look);
         self.forget_time();
     }
 
@@ -309,31 +260,33 @@ impl Class {
 
     /// A timed message has come, while so many other timed ones are on their way through a ring.
     pub(super) fn came(&mut self, way: Way, bytes: usize, now: Moment, on_ring: u32) {
-        match self.phase {
-            // What was asked for before the ring was left comes next to what is read.
-            Phase::Look(Way::Read | Way::ReadAlone) if way == Way::Ring || on_ring > 0 => {
+        match &mut self.phase {
+            Phase::Look(look) if look.is_beside_others(way, on_ring) => {
+                look.mixed += 1;
+                let is_hopeless = look.mixed > look.most_mixed;
                 self.forget_time();
                 self.last = Some(now);
-                self.mixed += 1;
-                if self.mixed > self.most_mixed {
+                if is_hopeless {
                     self.give_up();
                 }
             }
-            Phase::Look(looked_at) if way == looked_at => {
-                self.came += 1;
-                if self.came <= self.group {
+            Phase::Look(look) if way == look.way => {
+                look.came += 1;
+                if look.came <= self.group {
                     self.last = Some(now);
                     return;
                 }
+                let look = *look;
                 self.add(bytes, now);
                 if self.timed.messages == self.group {
-                    self.looked(looked_at, on_ring);
+                    self.looked(look, on_ring);
                 }
             }
-            Phase::Rest if way == self.usual && self.turn > self.check => {
+            Phase::Rest(rest) if way == self.usual && rest.since_look > rest.check => {
+                let rest = *rest;
                 self.add(bytes, now);
                 if self.timed.messages == self.group {
-                    self.checked();
+                    self.checked(rest);
                 }
             }
             _ => {}
@@ -343,8 +296,8 @@ impl Class {
     /// A timed message will never come.
     pub(super) fn lost(&mut self) {
         self.forget_time();
-        if self.phase == Phase::Rest {
-            self.check = self.turn + 1;
+        if let Phase::Rest(rest) = &mut self.phase {
+            rest.check = rest.since_look + 1;
         }
     }
 
@@ -355,19 +308,19 @@ impl Class {
     }
 
     /// A group of a look has come.
-    fn looked(&mut self, way: Way, on_ring: u32) {
-        let pace = self.timed.pace();
+    fn looked(&mut self, mut look: Look, on_ring: u32) {
+        look.note(self.timed.pace());
         self.timed = Group::NONE;
-        let least = &mut self.least[way as usize];
-        *least = pace.min(*least);
-        if self.came < self.look() {
+        if look.came < self.look() {
+            self.phase = Phase::Look(look);
             return;
         }
-        match way {
-            Way::Ring => self.look_at(Way::Read, on_ring),
-            Way::Read if self.reads_alone => self.look_at(Way::ReadAlone, on_ring),
-            Way::Read | Way::ReadAlone => self.judge(),
-        }
+        let next = match look.way {
+            Way::Ring => Way::Read,
+            Way::Read if self.reads_alone => Way::ReadAlone,
+            Way::Read | Way::ReadAlone => return self.judge(look.least),
+        };
+        self.look_at(look.go_on_with(next, on_ring, self.look()));
     }
 
     /// The part, one in so many, by which one way has to be quicker to replace another.
@@ -380,15 +333,15 @@ impl Class {
     }
 
     /// A look is complete: the quicker way is taken for a while.
-    fn judge(&mut self) {
+    fn judge(&mut self, paces: [u32; WAYS]) {
         let before = self.usual;
-        let usual = self.least[before as usize];
-        let quickest = self.ways().iter().map(|&way| self.least[way as usize]);
+        let usual = paces[before as usize];
+        let quickest = self.ways().iter().map(|&way| paces[way as usize]);
         let quickest = quickest.fold(usual, u32::min);
         let mut longer = 0;
         let mut least = usual;
         for &way in self.ways() {
-            let pace = self.least[way as usize];
+            let pace = paces[way as usize];
             longer += u64::from(pace - quickest);
             if pace < least && pace < usual - usual / self.little(before, way) {
                 (self.usual, least) = (way, pace);
@@ -398,71 +351,48 @@ impl Class {
         let rest = u64::from(REST) * longer / u64::from(quickest);
         let rest = u32::try_from(rest).unwrap_or(REST_MOST);
         if self.usual == before {
-            self.same = TRUST.min(self.same + 1);
-            self.was_in_vain(self.is_early);
+            self.trust.same = TRUST.min(self.trust.same + 1);
+            let Reason {
+                is_early, is_sure, ..
+            } = self.reason;
+            self.trust.was_in_vain(is_early, is_sure);
         } else {
-            (self.same, self.in_vain, self.sure_in_vain) = (0, 0, 0);
+            self.trust = Trust::default();
         }
         self.rest = self.look() * rest.clamp(REST_LEAST, REST_MOST);
-        self.known = self.least;
+        self.known = paces;
         self.begin_rest();
     }
 
     /// A look has ended without an answer: the usual way stays, and the next look waits longer.
     fn give_up(&mut self) {
-        self.was_in_vain(true);
-        self.same = self.same.max(self.in_vain);
+        self.trust.was_in_vain(true, self.reason.is_sure);
+        self.trust.same = self.trust.same.max(self.trust.in_vain);
         // How long things take now is not known, and is taken as it comes.
         self.known[self.usual as usize] = u32::MAX;
         self.begin_rest();
     }
 
-    fn was_in_vain(&mut self, is_early: bool) {
-        self.in_vain = TRUST.min(self.in_vain + u32::from(is_early));
-        self.sure_in_vain = TRUST.min(self.sure_in_vain + u32::from(self.is_sure));
-    }
-
     fn begin_rest(&mut self) {
-        self.phase = Phase::Rest;
-        self.turn = 0;
-        self.soonest = self.rest << self.in_vain;
-        self.between = self.rest << self.same;
-        (self.is_early, self.is_sure, self.is_asked_for) = (false, false, false);
-        (self.strange, self.unlike) = (0, 0);
-        self.check = CHECK * self.group;
+        self.phase = Phase::Rest(Rest::after_look(self.rest, self.trust, self.group));
+        self.reason = Reason::default();
         self.forget_time();
     }
 
     /// A group between two looks has come.
-    fn checked(&mut self) {
+    fn checked(&mut self, mut rest: Rest) {
         let pace = self.timed.pace();
         self.forget_time();
         let known = &mut self.known[self.usual as usize];
         if *known == u32::MAX {
             *known = pace;
         }
-        let least = *known;
-        if pace - pace / 5 <= least && pace >= least - least / 4 {
-            (self.strange, self.unlike) = (0, 0);
-            self.check = self.turn + CHECK * self.group;
-            return;
+        let said = rest.checked(pace, *known, self.trust, self.group);
+        if said != Said::Nothing && !rest.is_due() {
+            self.reason.is_sure = said == Said::Sure;
+            self.reason.is_early = rest.bring_forward();
         }
-        self.strange += 1;
-        self.check = self.turn;
-        let is_unlike = pace / UNLIKE >= least || pace <= least / UNLIKE;
-        self.unlike = if is_unlike { self.unlike + 1 } else { 0 };
-        let is_sure = self.unlike >= SURE_UNLIKE << self.sure_in_vain
-            || self.strange >= SURE << self.sure_in_vain;
-        let soonest = if is_unlike {
-            (AFTER * self.look()) << self.in_vain
-        } else {
-            self.soonest / 2
-        };
-        let may_be = self.strange >= STRANGE && self.turn > soonest;
-        if (is_sure || may_be) && !self.is_due() {
-            self.is_sure = is_sure && !may_be;
-            self.bring_forward();
-        }
+        self.phase = Phase::Rest(rest);
     }
 }
 

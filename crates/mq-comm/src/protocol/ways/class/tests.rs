@@ -8,6 +8,37 @@ fn class() -> Class {
     Class::new(BYTES, Way::Ring)
 }
 
+impl Class {
+    /// The way that is looked at.
+    fn looked_at(&self) -> Option<Way> {
+        match self.phase {
+            Phase::Rest(_) => None,
+            Phase::Look(look) => Some(look.way),
+        }
+    }
+
+    fn look_in_progress(&self) -> Look {
+        match self.phase {
+            Phase::Rest(_) => panic!("between two looks"),
+            Phase::Look(look) => look,
+        }
+    }
+
+    fn rest(&mut self) -> &mut Rest {
+        match &mut self.phase {
+            Phase::Rest(rest) => rest,
+            Phase::Look(_) => panic!("in a look"),
+        }
+    }
+
+    fn since_look(&self) -> Option<u32> {
+        match self.phase {
+            Phase::Rest(rest) => Some(rest.since_look),
+            Phase::Look(_) => None,
+        }
+    }
+}
+
 /// For a process that sends nothing.
 fn at(now: Instant) -> Moment {
     Moment { at: now, sent: 0 }
@@ -55,7 +86,7 @@ fn the_first_messages_are_no_look_and_a_look_has_as_many_of_either_way() {
     let mut run = Run::new(class());
     assert_eq!(run.many(GROUP_LEAST, KERNEL_IS_QUICKER), [GROUP_LEAST, 0]);
     assert_eq!(run.many(2 * LOOK, KERNEL_IS_QUICKER), [LOOK, LOOK]);
-    assert_eq!(run.class.phase, Phase::Rest);
+    assert_eq!(run.class.looked_at(), None);
     assert_eq!(run.class.usual, Way::Read);
 }
 
@@ -74,7 +105,7 @@ fn of_three_ways_the_quickest_becomes_usual() {
     let mut run = Run::new(class());
     run.many(GROUP_LEAST, [20_000, 30_000, 40_000]);
     let look = run.many(3 * LOOK, [20_000, 30_000, 40_000]);
-    assert_eq!((look, run.class.phase), ([LOOK; 3], Phase::Rest));
+    assert_eq!((look, run.class.looked_at()), ([LOOK; 3], None));
 
     for (way, nanos) in [
         (Way::Ring, [20_000, 30_000, 40_000]),
@@ -162,12 +193,12 @@ fn the_ring_may_be_slower_where_messages_may_go_ahead() {
 fn a_change_is_seen_long_before_the_next_look_is_due() {
     let mut run = Run::new(class());
     run.many(1 << 20, KERNEL_IS_QUICKER);
-    assert_eq!((run.class.usual, run.class.same), (Way::Read, TRUST));
+    assert_eq!((run.class.usual, run.class.trust.same), (Way::Read, TRUST));
     // Just after a look.
-    while run.class.turn != 3 * GROUP_LEAST {
+    while run.class.since_look() != Some(3 * GROUP_LEAST) {
         run.one(KERNEL_IS_QUICKER);
     }
-    let between = run.class.between;
+    let between = run.class.rest().between;
     let came = run.many(between / 8, SLOW);
     assert_eq!(run.class.usual, Way::Ring);
     assert!(came[0] > came[1], "{came:?}");
@@ -180,11 +211,11 @@ fn what_stays_unlike_is_looked_at_whatever_was_in_vain() {
     let is_looked_at = |groups: u32, nanos: [u64; 2], another_asks: bool| {
         let mut run = Run::new(class());
         run.many(1 << 20, KERNEL_IS_QUICKER);
-        while run.class.turn != 1 {
+        while run.class.since_look() != Some(1) {
             run.one(KERNEL_IS_QUICKER);
         }
-        run.class.in_vain = TRUST;
-        run.class.soonest = run.class.rest << TRUST;
+        run.class.trust.in_vain = TRUST;
+        run.class.rest().soonest = run.class.rest << TRUST;
         // Up to the first group that is timed; and each has one message more.
         run.many(CHECK * GROUP_LEAST - 1, nanos);
         run.many(groups * (GROUP_LEAST + 1), nanos);
@@ -212,7 +243,7 @@ fn what_seems_sure_again_and_again_is_looked_at_less_and_less() {
             for i in 0..MANY {
                 let factor = if i / phase % 2 == 0 { 1 } else { slower };
                 run.one(KERNEL_IS_QUICKER.map(|nanos| nanos * factor));
-                in_looks += u32::from(run.class.phase != Phase::Rest);
+                in_looks += u32::from(run.class.looked_at().is_some());
             }
             assert!(
                 in_looks < MANY / 10,
@@ -227,12 +258,13 @@ fn what_seems_sure_again_and_again_is_looked_at_less_and_less() {
 fn who_asks_is_heard_less_where_what_seemed_sure_was_not() {
     let mut run = Run::new(class());
     run.many(GROUP_LEAST + 2 * LOOK, RING_IS_QUICKER);
-    (run.class.turn, run.class.unlike) = (AFTER * LOOK, STRANGE);
+    let rest = run.class.rest();
+    (rest.since_look, rest.unlike) = (AFTER * LOOK, STRANGE);
     for (sure_in_vain, is_heard) in [(0, true), (1, false)] {
         let mut class = run.class;
-        class.sure_in_vain = sure_in_vain;
+        class.trust.sure_in_vain = sure_in_vain;
         class.time_soon();
-        assert_eq!(class.is_asked_for, is_heard);
+        assert_eq!(class.reason.is_asked_for, is_heard);
     }
 }
 
@@ -242,24 +274,25 @@ fn a_look_that_another_asks_for_begins_with_the_ring_at_the_same_time() {
     let mut run = Run::new(class());
     run.many(GROUP_LEAST + 1, RING_IS_QUICKER);
     run.class.time_soon();
-    assert!(!run.class.is_asked_for, "both have just begun");
+    assert!(!run.class.reason.is_asked_for, "both have just begun");
     run.many(LOOK - 2, RING_IS_QUICKER);
-    assert_eq!(run.class.phase, Phase::Look(Way::Ring));
+    assert_eq!(run.class.looked_at(), Some(Way::Ring));
     run.class.time_soon();
-    assert_eq!((run.class.is_asked_for, run.class.came), (true, 0));
+    let is_asked_for = run.class.reason.is_asked_for;
+    assert_eq!((is_asked_for, run.class.look_in_progress().came), (true, 0));
 
     let mut run = Run::new(class());
     run.many(GROUP_LEAST + LOOK, RING_IS_QUICKER);
     run.class.came(Way::Ring, BYTES, at(run.now), 1);
     run.class.time_soon();
     assert!(
-        !run.class.is_asked_for,
+        !run.class.reason.is_asked_for,
         "some are on their way through the ring"
     );
     run.many(1, RING_IS_QUICKER);
-    assert_eq!(run.class.phase, Phase::Look(Way::Read));
+    assert_eq!(run.class.looked_at(), Some(Way::Read));
     run.class.time_soon();
-    assert_eq!(run.class.phase, Phase::Look(Way::Ring));
+    assert_eq!(run.class.looked_at(), Some(Way::Ring));
     assert!(!run.class.next().begins_look, "who is asked asks nobody");
     let came = run.many(LOOK + 1, KERNEL_IS_QUICKER);
     run.class.time_soon();
@@ -273,7 +306,7 @@ fn a_look_that_another_asks_for_begins_with_the_ring_at_the_same_time() {
 fn what_comes_beside_the_others_is_not_counted() {
     let mut run = Run::new(class());
     run.many(GROUP_LEAST + LOOK, KERNEL_IS_QUICKER);
-    assert_eq!(run.class.phase, Phase::Look(Way::Read));
+    assert_eq!(run.class.looked_at(), Some(Way::Read));
     // Still on its way, and so quick that it would be the best.
     for _ in 0..2 * LOOK {
         run.now += Duration::from_nanos(1);
@@ -282,7 +315,10 @@ fn what_comes_beside_the_others_is_not_counted() {
         run.class.came(way, BYTES, at(run.now), 1);
         run.class.came(Way::Ring, BYTES, at(run.now), 1);
     }
-    assert_eq!(run.class.least[Way::Read as usize], u32::MAX);
+    assert_eq!(
+        run.class.look_in_progress().least[Way::Read as usize],
+        u32::MAX
+    );
     run.many(LOOK, [60_000, 90_000]);
     assert_eq!(run.class.usual, Way::Ring);
 }
@@ -297,13 +333,13 @@ fn messages_that_nobody_asked_for_are_announced_when_it_is_time_for_a_look() {
         unasked += 1;
         assert!(run.class.is_by_ring());
     }
-    assert_eq!(unasked + 1, run.class.between);
+    assert_eq!(unasked + 1, run.class.rest().between);
     assert!(!run.class.is_by_ring());
     // Those that were on their way already change nothing.
     run.one(RING_IS_QUICKER);
-    assert_eq!(run.class.phase, Phase::Look(Way::Ring));
+    assert_eq!(run.class.looked_at(), Some(Way::Ring));
     assert!(run.class.came_unasked(BYTES, 0));
-    assert_eq!(run.class.came, 1);
+    assert_eq!(run.class.look_in_progress().came, 1);
     // What is read is announced.
     let mut run = Run::new(class());
     run.many(GROUP_LEAST + 2 * LOOK, KERNEL_IS_QUICKER);
@@ -315,18 +351,18 @@ fn messages_that_nobody_asked_for_are_announced_when_it_is_time_for_a_look() {
 fn a_look_beside_which_the_ring_never_empties_is_given_up() {
     let mut run = Run::new(class());
     run.many(GROUP_LEAST + LOOK, KERNEL_IS_QUICKER);
-    while run.class.phase != Phase::Rest {
-        assert!(run.class.mixed <= MIXED * LOOK);
+    while run.class.looked_at().is_some() {
+        assert!(run.class.look_in_progress().mixed <= MIXED * LOOK);
         let way = run.class.next().way;
         run.class.came(way, BYTES, at(run.now), 1);
     }
     assert_eq!(run.class.usual, Way::Ring);
-    assert!(run.class.between > LOOK * REST_LEAST);
+    assert!(run.class.rest().between > LOOK * REST_LEAST);
     // Nor do others follow each other, whatever messages take by now.
     let mut in_looks = 0;
     for i in 0..MANY {
         let Turn { way, is_timed, .. } = run.class.next();
-        in_looks += u32::from(run.class.phase != Phase::Rest);
+        in_looks += u32::from(run.class.looked_at().is_some());
         run.now += Duration::from_micros(if i < MANY / 2 { 30 } else { 90 });
         if is_timed {
             run.class.came(way, BYTES, at(run.now), 1);
@@ -389,7 +425,7 @@ fn looks_have_no_echo() {
     }
     // Of 20,000, also one in nine groups between looks.
     assert!(timed < 20_000 / 5, "{timed}");
-    assert!(both.iter().any(|run| run.class.in_vain > 0));
+    assert!(both.iter().any(|run| run.class.trust.in_vain > 0));
 }
 
 /// A look waits for its messages, however long that takes.

@@ -1,0 +1,61 @@
+//! A look at all ways, one after the other.
+
+use super::{MIXED, WAYS, Way};
+
+/// A look, at one of the ways.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    /// All messages come by this way, which is timed.
+    pub(super) way: Way,
+    /// Messages that have come since it is looked at, and those that came beside others; with more than so many of
+    /// these, the look ends.
+    pub(super) came: u32,
+    pub(super) mixed: u32,
+    pub(super) most_mixed: u32,
+    /// Picoseconds per byte for each way, in the quickest group so far.
+    pub(super) least: [u32; WAYS],
+}
+
+impl Look {
+    /// Begins, where a way is looked at for so many messages.
+    pub(super) const fn new(messages: u32) -> Self {
+        Self {
+            way: Way::Ring,
+            came: 0,
+            mixed: 0,
+            most_mixed: MIXED * messages,
+            least: [u32::MAX; WAYS],
+        }
+    }
+
+    /// Goes on with another way, while so many timed messages are on their way through a ring.
+    pub(super) const fn go_on_with(self, way: Way, on_ring: u32, messages: u32) -> Self {
+        Self {
+            way,
+            least: self.least,
+            most_mixed: 2 * on_ring + MIXED * messages,
+            ..Self::new(messages)
+        }
+    }
+
+    /// Whether it is beyond its first messages, which are not timed, and waits for none that is on its way
+    /// through a ring.
+    pub(super) fn is_well_begun(&self, group: u32) -> bool {
+        match self.way {
+            Way::Ring => self.came >= group,
+            Way::Read | Way::ReadAlone => self.came > 0,
+        }
+    }
+
+    /// Whether a message that has come says nothing, since it came beside others: what was asked for before the ring
+    /// was left comes next to what is read.
+    pub(super) fn is_beside_others(&self, way: Way, on_ring: u32) -> bool {
+        self.way != Way::Ring && (way == Way::Ring || on_ring > 0)
+    }
+
+    /// A group has come at this pace.
+    pub(super) fn note(&mut self, pace: u32) {
+        let least = &mut self.least[self.way as usize];
+        *least = pace.min(*least);
+    }
+}

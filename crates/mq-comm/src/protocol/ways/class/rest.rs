@@ -1,0 +1,139 @@
+//! Between two looks.
+
+use super::{AFTER, CHECK, GROUPS, STRANGE, SURE, SURE_UNLIKE, TRUST, UNDER_WAY, UNLIKE};
+
+/// Looks in a row that have found the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trust {
+    pub(super) same: u32,
+    /// Those of them that came early, and those that came for what seemed sure.
+    pub(super) in_vain: u32,
+    pub(super) sure_in_vain: u32,
+}
+
+impl Trust {
+    /// A look has changed nothing.
+    pub(super) fn was_in_vain(&mut self, is_early: bool, is_sure: bool) {
+        self.in_vain = TRUST.min(self.in_vain + u32::from(is_early));
+        self.sure_in_vain = TRUST.min(self.sure_in_vain + u32::from(is_sure));
+    }
+}
+
+/// Between two looks all messages come by the usual way, and a group of them is timed now and then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rest {
+    /// Messages since the last look.
+    pub(super) since_look: u32,
+    /// Messages from one look to the next, and to one that comes early.
+    pub(super) between: u32,
+    pub(super) soonest: u32,
+    /// The message with which the next timed group begins, counted as `since_look`.
+    pub(super) check: u32,
+    /// Such groups, in a row, that took longer than those of the look, or less long; and that took [`UNLIKE`]
+    /// times as long, or as short.
+    pub(super) strange: u32,
+    pub(super) unlike: u32,
+}
+
+/// What a timed group says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Said {
+    /// Nothing yet.
+    Nothing,
+    /// Things may have changed.
+    MayBe,
+    /// So many groups in a row are a change.
+    Sure,
+}
+
+impl Rest {
+    /// Before the first look, which comes after so many messages.
+    pub(super) const fn first(between: u32) -> Self {
+        Self {
+            since_look: 0,
+            between,
+            soonest: between,
+            check: u32::MAX,
+            strange: 0,
+            unlike: 0,
+        }
+    }
+
+    /// After a look, with so many messages to the next one where nothing lengthens that.
+    pub(super) const fn after_look(messages: u32, trust: Trust, group: u32) -> Self {
+        Self {
+            since_look: 0,
+            between: messages << trust.same,
+            soonest: messages << trust.in_vain,
+            check: CHECK * group,
+            strange: 0,
+            unlike: 0,
+        }
+    }
+
+    pub(super) const fn is_due(&self) -> bool {
+        self.since_look >= self.between
+    }
+
+    /// One more message; if it is timed, returns how many of its group are before it.
+    pub(super) fn count_one(&mut self, group: u32) -> Option<u32> {
+        let at = self.since_look;
+        self.since_look = at.saturating_add(1);
+        if at > self.check.saturating_add(group + UNDER_WAY) {
+            // Some of the timed messages have not come.
+            self.check = at;
+        }
+        // One more than the group: timing begins when the first has come.
+        at.checked_sub(self.check).filter(|&before| before <= group)
+    }
+
+    /// Whether a look that another process asks for may come.
+    pub(super) fn may_be_asked(&self, trust: Trust, group: u32) -> bool {
+        let in_vain = if self.unlike < STRANGE {
+            trust.in_vain
+        } else {
+            trust.sure_in_vain
+        };
+        !self.is_due() && self.since_look >= after_look(group, in_vain)
+    }
+
+    /// The next look comes with the next message; returns whether it is early then.
+    pub(super) fn bring_forward(&mut self) -> bool {
+        // A look that is about to come anyway is not early.
+        let is_early = self.since_look < self.between - self.between / 4;
+        self.between = self.between.min(self.since_look);
+        is_early
+    }
+
+    /// A timed group has come at this pace, where another is `known`.
+    pub(super) fn checked(&mut self, pace: u32, known: u32, trust: Trust, group: u32) -> Said {
+        if pace - pace / 5 <= known && pace >= known - known / 4 {
+            (self.strange, self.unlike) = (0, 0);
+            self.check = self.since_look + CHECK * group;
+            return Said::Nothing;
+        }
+        self.strange += 1;
+        self.check = self.since_look;
+        let is_unlike = pace / UNLIKE >= known || pace <= known / UNLIKE;
+        self.unlike = if is_unlike { self.unlike + 1 } else { 0 };
+        let soonest = if is_unlike {
+            after_look(group, trust.in_vain)
+        } else {
+            self.soonest / 2
+        };
+        let is_sure = self.unlike >= SURE_UNLIKE << trust.sure_in_vain
+            || self.strange >= SURE << trust.sure_in_vain;
+        if self.strange >= STRANGE && self.since_look > soonest {
+            Said::MayBe
+        } else if is_sure {
+            Said::Sure
+        } else {
+            Said::Nothing
+        }
+    }
+}
+
+/// The fewest messages to an early look, if so many of those were in vain.
+const fn after_look(group: u32, in_vain: u32) -> u32 {
+    (AFTER * group * (GROUPS + 1)) << in_vain
+}
