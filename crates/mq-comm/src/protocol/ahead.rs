@@ -150,7 +150,6 @@ impl<T: Transport> Core<T> {
             first: given.first,
         };
         let stretch = given.stretch(self.state.me, 0);
-        self.state.attention = true;
         step(Step::GoingAhead);
         let what = What::Words(said.to_bytes());
         if self.transmit(to, header, what, 0).is_err() {
@@ -190,14 +189,13 @@ impl State {
         if let Target::Message(message) = into {
             messages::grow(&mut self.messages.at_mut(message).bytes, ahead.bytes);
         }
-        self.rings.pull(Pull {
+        self.start_pull(Pull {
             into,
             from,
             stretch: ahead.stretch,
             done: 0,
             until: ahead.bytes,
         });
-        self.attention = true;
     }
 
     /// A receive takes a message that is still on its way through a ring.

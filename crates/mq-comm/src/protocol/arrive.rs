@@ -399,14 +399,13 @@ impl State {
         let slot = self.requests.at_mut(request);
         slot.stage = Stage::Pulling;
         let (done, until) = (slot.done, slot.room());
-        self.rings.pull(Pull {
+        self.start_pull(Pull {
             into: Target::Request(request),
             from,
             stretch: given.stretch(from, done),
             done,
             until,
         });
-        self.attention = true;
         step(Step::RingKnown);
         Follow::RingNamed
     }

@@ -48,7 +48,7 @@ pub(crate) struct Contexts {
     lives: BTreeMap<Number, Life>,
     processes: u32,
     /// How many of them are revoked.
-    revoked: usize,
+    pub(super) revoked: usize,
 }
 
 /// What a number that is not free stands for.

@@ -42,8 +42,8 @@ impl<T: Transport> Core<T> {
         self.state.outboxes.discard(process);
         self.state.set_wants_announcements(process, false);
         self.state.contexts.gone(process, how);
-        self.state.obstacles += 1;
         self.state.deaths.ended += 1;
+        self.state.count_obstacles();
         if let Some((Target::Message(message), _)) =
             self.state.peers[process.index()].assembly.take()
         {

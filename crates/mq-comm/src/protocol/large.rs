@@ -141,14 +141,13 @@ impl<T: Transport> Core<T> {
             slot.stage = Stage::Pulling;
             let given = RingGiven::from(lent);
             let stretch = given.stretch(self.state.me, done);
-            self.state.rings.pull(Pull {
+            self.state.start_pull(Pull {
                 into: Target::Request(receive),
                 from,
                 stretch,
                 done,
                 until: room,
             });
-            self.state.attention = true;
             given
         } else {
             slot.stage = Stage::AwaitsRing;
@@ -204,8 +203,7 @@ impl<T: Transport> Core<T> {
         step(Step::RingAskedFor);
         let to = slot.peer;
         self.answered_by(to);
-        self.state.rings.asking.push_back(send);
-        self.state.attention = true;
+        self.state.ask_ring(send);
         self.give_rings().map(|_| ())
     }
 
@@ -216,8 +214,7 @@ impl<T: Transport> Core<T> {
         let stretch = lent.stretch(slot.peer, slot.done);
         let to = slot.peer;
         self.answered_by(to);
-        self.state.rings.push(Push::lent(send, stretch));
-        self.state.attention = true;
+        self.state.start_push(Push::lent(send, stretch));
         step(Step::RingBorrowed);
     }
 

@@ -130,10 +130,10 @@ pub(crate) struct State {
     pub(crate) failure: Option<Error>,
     pub(crate) bypass: bool,
     pub(crate) departure: Departure,
-    /// There may be something in an outbox or a ring: see [`State::is_busy`].
+    /// There may be something in an outbox or a ring, or a failure to report: see [`State::is_busy`].
     pub(crate) attention: bool,
     /// Reasons why a blocking receive cannot go straight to the transport: processes that have ended, revoked
-    /// communicators, and a user who has switched that off.
+    /// communicators, and a user who has switched that off. See [`State::count_obstacles`].
     pub(crate) obstacles: usize,
     deaths: Deaths,
 }
@@ -159,9 +159,10 @@ impl<T: Transport> Core<T> {
             bypass: options.bypass,
             departure: Departure::none_yet(),
             attention: false,
-            obstacles: usize::from(!options.bypass),
+            obstacles: 0,
             deaths: Deaths::default(),
         };
+        state.count_obstacles();
         state.create_contexts(Number::WORLD);
         Self {
             transport,
@@ -216,7 +217,13 @@ impl State {
 
     /// Whether there is something to do that no message will announce.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.outboxes.are_empty() || self.rings.is_busy()
+        !self.outboxes.are_empty() || self.rings.is_busy() || self.failure.is_some()
+    }
+
+    /// To be called when one of the numbers has changed: they are asked for together with every receive.
+    fn count_obstacles(&mut self) {
+        let refused = usize::from(!self.bypass);
+        self.obstacles = refused + self.deaths.ended + self.contexts.revoked;
     }
 }
 

@@ -151,12 +151,12 @@ impl Rings {
     }
 
     /// A send has its ring.
-    pub(super) fn push(&mut self, push: Push) {
+    fn push(&mut self, push: Push) {
         self.pushing.add(push.stretch, push);
     }
 
     /// A message has its ring.
-    pub(super) fn pull(&mut self, pull: Pull) {
+    fn pull(&mut self, pull: Pull) {
         self.pulling.add(pull.stretch, pull);
     }
 
@@ -276,7 +276,7 @@ impl<T: Transport> Core<T> {
     /// ended.
     pub(super) fn push_told_last(&mut self, to: Process, send: u32, stretch: Stretch) {
         let told = self.state.outboxes.flushed_with_all(to);
-        self.state.rings.push(Push {
+        self.state.start_push(Push {
             told,
             ..Push::lent(send, stretch)
         });
@@ -389,6 +389,24 @@ impl<T: Transport> Core<T> {
 }
 
 impl State {
+    /// A send has its ring. As with the next two, the rings have to be gone on with from now on.
+    pub(super) fn start_push(&mut self, push: Push) {
+        self.rings.push(push);
+        self.attention = true;
+    }
+
+    /// A message has its ring.
+    pub(super) fn start_pull(&mut self, pull: Pull) {
+        self.rings.pull(pull);
+        self.attention = true;
+    }
+
+    /// A send waits for a ring.
+    pub(super) fn ask_ring(&mut self, send: u32) {
+        self.rings.asking.push_back(send);
+        self.attention = true;
+    }
+
     /// All that was to come through a ring into some place has come.
     fn pulled_into(&mut self, into: Target) {
         match into {

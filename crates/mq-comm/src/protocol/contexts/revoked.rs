@@ -82,15 +82,14 @@ impl State {
     /// A communicator is revoked: while there is one, no send or receive goes a way on which that is not asked.
     fn count_in(&mut self) {
         self.contexts.revoked += 1;
-        self.obstacles += 1;
+        self.count_obstacles();
         self.outboxes.allow(0);
     }
 
     /// A communicator is over.
     pub(super) fn count_out(&mut self, was_revoked: bool) {
-        let count = usize::from(was_revoked);
-        self.contexts.revoked -= count;
-        self.obstacles -= count;
+        self.contexts.revoked -= usize::from(was_revoked);
+        self.count_obstacles();
     }
 }
 
