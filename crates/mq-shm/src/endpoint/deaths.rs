@@ -27,7 +27,7 @@ pub(super) struct Deaths {
     /// Peers that have ended, until what they sent has been received.
     pub(super) ending: Vec<Ending>,
     /// Peers whose end has been reported, and whose memory this process may still look into.
-    buried: Vec<Process>,
+    reported: Vec<Process>,
 }
 
 impl Deaths {
@@ -36,7 +36,7 @@ impl Deaths {
             watch: Watch::new(processes),
             looked: None,
             ending: Vec::new(),
-            buried: Vec::new(),
+            reported: Vec::new(),
         }
     }
 }
@@ -52,7 +52,8 @@ pub(super) struct Ending {
     in_box: u32,
     /// The number of the last of these that a poll has shown.
     shown: u64,
-    /// Everything shared with it is given up: only the report is left.
+    /// This process has taken back what is its own: only the report is left. It still looks into what is the other's,
+    /// until it [strikes it out](Endpoint::strike_out).
     buried: bool,
 }
 
@@ -100,8 +101,9 @@ impl<M: Memory> Endpoint<M> {
         // Processes that hold up the memory of one that has ended: perhaps no other process has dealings with
         // them.
         let peers = (0..).map(Process).zip(&self.peers);
-        let buried = peers.filter(|(_, peer)| peer.struck_out);
-        let (awaited, is_due) = estate::awaited(&self.memory, buried.map(|(process, _)| process));
+        let struck_out = peers.filter(|(_, peer)| peer.struck_out);
+        let struck_out = struck_out.map(|(process, _)| process);
+        let (awaited, is_due) = estate::awaited(&self.memory, struck_out);
         let mut found = 0;
         // Also if a process had no descriptor with which to give it back.
         let mut settles = is_due;
@@ -203,16 +205,16 @@ impl<M: Memory> Endpoint<M> {
             self.bury(process)?;
         }
         self.deaths.ending.pop();
-        self.deaths.buried.push(process);
+        self.deaths.reported.push(process);
         Ok(Some(Arrival::Gone(process, how)))
     }
 
-    /// Gives up everything shared with processes that have ended.
+    /// No longer looks into what is theirs of processes whose end has been reported, and says so in the segment.
     pub(super) fn strike_out(&mut self) {
-        if self.deaths.buried.is_empty() {
+        if self.deaths.reported.is_empty() {
             return;
         }
-        for process in self.deaths.buried.drain(..) {
+        for process in self.deaths.reported.drain(..) {
             self.peers[process.index()].struck_out = true;
             self.buffers.forget(process);
             self.rings.abandon(&self.memory, self.me, process, true);
@@ -241,7 +243,8 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Takes back what was in transit to a process that has ended, and gives up the memory shared with it.
+    /// Takes back what is ours: what was in transit to a process that has ended, and the rings to it, except those in
+    /// which it has left something; and gives up its box to this process.
     /// All of this is done even if something turns out to be damaged, which is reported then.
     pub(super) fn bury(&mut self, process: Process) -> Result<(), ShmError> {
         let peer = &mut self.peers[process.index()];

@@ -66,17 +66,17 @@ impl Rings {
     }
 
     /// Frees the rings to a process that has died, or left. What it had put into rings lent to it can be read until it
-    /// is `buried`.
+    /// is `struck_out`.
     pub(super) fn abandon<M: Memory>(
         &mut self,
         memory: &M,
         me: Process,
         process: Process,
-        buried: bool,
+        struck_out: bool,
     ) {
         for (number, state) in self.rings.iter_mut().enumerate() {
             let ring = memory.ring(me, number as u32);
-            if state.with == Some(process) && (buried || !ring.awaits(state.lent_until)) {
+            if state.with == Some(process) && (struck_out || !ring.awaits(state.lent_until)) {
                 ring.restart_after(state.promised);
                 state.with = None;
             }
