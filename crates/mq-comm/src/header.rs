@@ -32,11 +32,11 @@ pub(crate) enum Kind {
     Withdrawn = 7,
     /// To all members of a communicator: it is over at one of them. The first word is its number.
     Closed = 8,
-    /// A message whose bytes are in a ring, or will be, unasked; its payload is an [`Ahead`].
+    /// A message whose bytes are in a ring, or will be, unasked; its payload is a [`GoneAhead`].
     Ahead = 9,
-    /// To the sender of a message that went ahead: announce the next ones, since no receive was posted for
+    /// To the sender of a message that went ahead: announce the next large ones, since no receive was posted for
     /// it, since it is time to find out which way is quicker, or since they are answers.
-    HoldBack = 10,
+    AnnounceLarge = 10,
     /// As `RingWanted`, from a receiver that begins to time the ways: which is quicker can depend on the way
     /// of the messages in the other direction, so the sender is to do the same.
     RingTimed = 11,
@@ -100,7 +100,7 @@ impl Word {
             7 => Kind::Withdrawn,
             8 => Kind::Closed,
             9 => Kind::Ahead,
-            10 => Kind::HoldBack,
+            10 => Kind::AnnounceLarge,
             11 => Kind::RingTimed,
             12 => Kind::Dying,
             13 => Kind::HelpWanted,
@@ -269,7 +269,7 @@ impl From<(RingId, u64)> for RingGiven {
 
 /// The length of a message that went ahead, its ring, and the number of its first buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Ahead {
+pub(crate) struct GoneAhead {
     pub(crate) bytes: u64,
     pub(crate) ring: u32,
     pub(crate) first: u64,
@@ -301,7 +301,7 @@ words! {
     Announcement { address: u64, shared: u64, bytes: u64, send: u64 };
     RingWanted { receive: u64, done: u64, until: u64, ring: u32, ahead: u32, first: u64 };
     RingGiven { ring: u32, first: u64 };
-    Ahead { bytes: u64, ring: u32, first: u64 };
+    GoneAhead { bytes: u64, ring: u32, first: u64 };
 }
 
 /// The payload of a message of the protocol's own.

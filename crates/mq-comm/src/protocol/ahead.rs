@@ -7,7 +7,7 @@
 //! has room for a whole message, the sender reserves the buffers itself, says where they are, and fills them
 //! immediately, so that its send is over with the call, unless there is no room to say so. The receiver
 //! empties them into the receive's buffer; if there is none, into memory of its own, and then it has the
-//! sender hold back until it asks for a ring again. It does the same when it is time to find out whether
+//! sender announce the next ones until it asks for a ring again. It does the same when it is time to find out whether
 //! another way is quicker (`ways`), and where messages are answers (`turns`). A sender that does not hear of that
 //! has no more than a [`CREDIT`], and gets none while too many messages are unexpected (`flood`).
 //!
@@ -21,7 +21,7 @@ use super::outboxes::What;
 use super::rings::Pull;
 use super::{Core, Follow, State, Target};
 use crate::error::Error;
-use crate::header::{self, Kind, Payload, RingGiven};
+use crate::header::{GoneAhead, Kind, Payload, RingGiven};
 use crate::messages;
 use crate::options::Options;
 use crate::request::Stage;
@@ -97,10 +97,10 @@ impl Ahead {
         let from = message.source();
         let mut payload = [0; Payload::MOST];
         let count = message.copy_to(&mut payload);
-        let said = payload.get(..count).and_then(header::Ahead::from_bytes);
+        let said = payload.get(..count).and_then(GoneAhead::from_bytes);
         let bytes = said.and_then(|said| usize::try_from(said.bytes).ok());
         match (said, bytes) {
-            (Some(header::Ahead { ring, first, .. }), Some(bytes)) if bytes <= MOST => {
+            (Some(GoneAhead { ring, first, .. }), Some(bytes)) if bytes <= MOST => {
                 let stretch = RingGiven { ring, first }.stretch(from, 0);
                 Ok(Self { bytes, stretch })
             }
@@ -128,7 +128,7 @@ impl<T: Transport> Core<T> {
         let (to, bytes, bits) = (slot.peer, slot.buffer.len(), slot.bits);
         let peer = &self.state.peers[to.index()];
         let is_clogged = !self.state.outboxes.waiting(to).is_empty();
-        if !peer.ahead.allows(bytes) || is_clogged || peer.wants_announcements {
+        if !peer.credit.allows(bytes) || is_clogged || peer.wants_announcements {
             return false;
         }
         if self.transport.expose(slot.buffer.bytes()).shared.is_some() {
@@ -138,13 +138,13 @@ impl<T: Transport> Core<T> {
         let Some(taken) = self.transport.take_ring_with_room(to, bytes) else {
             return false;
         };
-        self.state.peers[to.index()].ahead.left -= bytes as u64;
+        self.state.peers[to.index()].credit.left -= bytes as u64;
         slot.stage = Stage::Pushing;
         let header = [bits, slot.word.with_kind(Kind::Ahead).0];
         self.state.profile.ahead += 1;
         self.state.profile.ahead_bytes += bytes as u64;
         let given = RingGiven::from(taken);
-        let said = header::Ahead {
+        let said = GoneAhead {
             bytes: bytes as u64,
             ring: given.ring,
             first: given.first,
@@ -163,23 +163,23 @@ impl<T: Transport> Core<T> {
     }
 
     /// A message has come ahead for which no receive was posted.
-    pub(super) fn hold_back(&mut self, from: Process) -> Result<(), Error> {
+    pub(super) fn came_too_early(&mut self, from: Process) -> Result<(), Error> {
         step(Step::CameTooEarly);
         self.turn_rings()?;
-        self.tell_to_hold_back(from)?;
+        self.tell_to_announce_large(from)?;
         match self.state.after_keeping(from) {
             Follow::Flooded => self.ask_to_announce(from),
             _ => Ok(()),
         }
     }
 
-    /// Has a process announce what it sends, unless it already does.
-    pub(super) fn tell_to_hold_back(&mut self, from: Process) -> Result<(), Error> {
+    /// Has a process announce the large messages that it sends, unless it already does.
+    pub(super) fn tell_to_announce_large(&mut self, from: Process) -> Result<(), Error> {
         let peer = &mut self.state.peers[from.index()];
-        if !core::mem::take(&mut peer.goes_ahead) {
+        if !core::mem::take(&mut peer.may_go_ahead) {
             return Ok(());
         }
-        self.answer(from, Kind::HoldBack, 0, Payload::default())
+        self.answer(from, Kind::AnnounceLarge, 0, Payload::default())
     }
 }
 

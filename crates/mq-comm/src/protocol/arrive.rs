@@ -62,7 +62,7 @@ impl State {
             | Kind::Dying
             | Kind::Closed
             | Kind::Revoked
-            | Kind::HoldBack
+            | Kind::AnnounceLarge
             | Kind::AnnounceAll
             | Kind::EagerAgain => self.noticed(from, kind, bits),
         }
@@ -359,7 +359,7 @@ impl State {
                 let number = number.ok_or_else(|| corrupt("a notice", from))?;
                 return Ok(Follow::Revoked { number });
             }
-            Kind::HoldBack => self.peers[from.index()].ahead = Credit::default(),
+            Kind::AnnounceLarge => self.peers[from.index()].credit = Credit::default(),
             Kind::EagerAgain => self.set_wants_announcements(from, false),
             Kind::AnnounceAll => {
                 self.set_wants_announcements(from, true);
@@ -382,7 +382,7 @@ impl State {
         slot.done = done;
         slot.total = wanted.until;
         slot.its_name = Name(wanted.receive);
-        self.peers[from.index()].ahead = Credit::of(wanted.ahead);
+        self.peers[from.index()].credit = Credit::of(wanted.ahead);
         Some(Follow::Ring {
             send: request,
             lent: wanted.lent(),

@@ -103,7 +103,7 @@ impl<T: Transport> Core<T> {
                 Err(corrupt("an answer", from))
             }
             Follow::Withdraw { name, dies } => self.withdrawn_by(from, name, dies),
-            Follow::TooEarly => self.hold_back(from),
+            Follow::TooEarly => self.came_too_early(from),
             Follow::Flooded => self.ask_to_announce(from),
             Follow::AnnounceAll => self.announce_waiting(from),
             Follow::Revoked { number } => self.revoke(number),

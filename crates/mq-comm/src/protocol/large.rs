@@ -51,7 +51,7 @@ impl<T: Transport> Core<T> {
         self.turn_rings()?;
         let must_be_announced = self.state.came_unasked(from, bytes);
         if must_be_announced || self.state.has_answers_announced(from) {
-            self.tell_to_hold_back(from)?;
+            self.tell_to_announce_large(from)?;
         }
         Ok(())
     }
@@ -164,7 +164,7 @@ impl<T: Transport> Core<T> {
         } else {
             Lengths::default()
         };
-        self.state.peers[from.index()].goes_ahead = ahead.up_to > 0;
+        self.state.peers[from.index()].may_go_ahead = ahead.up_to > 0;
         let wanted = RingWanted {
             receive: self.state.requests.name(receive).0,
             done: done as u64,

@@ -22,7 +22,7 @@
 //! | gives it up: `Withdraw`; dies: `Dying` | → | forgets it; keeps its place, for a receive that fails |
 //! | buffer is free | ← | `Withdrawn` |
 //! | | and, after `Ahead` | |
-//! | announces the next ones | ← | `HoldBack`, if nobody had asked, the ways are to be timed, or they are answers |
+//! | announces the next ones | ← | `AnnounceLarge`, if nobody had asked, the ways are to be timed, or they are answers |
 //! | | and, if too many messages are unexpected (`flood`) | |
 //! | announces short ones, too | ← | `AnnounceAll` |
 //! | no longer does | ← | `EagerAgain` |

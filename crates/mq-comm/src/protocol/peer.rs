@@ -16,10 +16,10 @@ pub(crate) struct Peer {
     pub(crate) ends: Option<Gone>,
     /// Messages that were announced to it and that it has not answered yet.
     pub(super) announced: u32,
-    /// What it wants to have unasked.
-    pub(super) ahead: Credit,
-    /// It was told that messages may go ahead, and has not been told since that they may not.
-    pub(super) goes_ahead: bool,
+    /// What it wants to have unasked from this process.
+    pub(super) credit: Credit,
+    /// It was told that its messages may go ahead, and has not been told since that they may not.
+    pub(super) may_go_ahead: bool,
     /// It was asked to announce all that it sends, and has not been told since that short messages need not be.
     pub(super) is_to_announce: bool,
     /// It has asked for that.
