@@ -158,14 +158,14 @@ impl<T: Transport> Core<T> {
         self.push_told_last(to, send, stretch);
         step(Step::GoneAhead);
         // The other rings have their turn again with every step.
-        let _ = self.turn_rings();
+        let _ = self.advance_rings();
         true
     }
 
     /// A message has come ahead for which no receive was posted.
     pub(super) fn came_too_early(&mut self, from: Process) -> Result<(), Error> {
         step(Step::CameTooEarly);
-        self.turn_rings()?;
+        self.advance_rings()?;
         self.tell_to_announce_large(from)?;
         match self.state.after_keeping(from) {
             Follow::Flooded => self.ask_to_announce(from),

@@ -48,7 +48,7 @@ impl<T: Transport> Core<T> {
         let slot = self.state.requests.at(receive);
         let (from, bytes) = (slot.peer, slot.room());
         self.note_turn(from);
-        self.turn_rings()?;
+        self.advance_rings()?;
         let must_be_announced = self.state.came_unasked(from, bytes);
         if must_be_announced || self.state.has_answers_announced(from) {
             self.tell_to_announce_large(from)?;

@@ -202,10 +202,10 @@ impl<T: Transport> Core<T> {
             return Err(failure);
         }
         let flushed = self.flush();
-        let turned = self.turn_rings();
+        let advanced = self.advance_rings();
         self.state.attention = self.state.is_busy();
-        let turned = turned?;
-        Ok(flushed? | turned)
+        let advanced = advanced?;
+        Ok(flushed? | advanced)
     }
 
     /// Looks for deaths, and takes in what the dead have sent, and that they are dead, before messages of

@@ -1,9 +1,12 @@
 //! Transfers through rings: what goes into them, and what comes out.
 
+mod by_ring;
+
 use std::collections::VecDeque;
 
 use mq_shm::{Process, Pulled, Pushed, RingId, ShmError, Stretch};
 
+use self::by_ring::ByRing;
 use super::{Core, State, Target};
 use crate::error::Error;
 use crate::messages::Body;
@@ -14,8 +17,8 @@ use crate::transport::Transport;
 /// Transfers through rings, and the rings that are to become free.
 #[derive(Debug, Default)]
 pub(crate) struct Rings {
-    pushing: Lines<Push>,
-    pulling: Lines<Pull>,
+    pushing: ByRing<Push>,
+    pulling: ByRing<Pull>,
     /// Sends that wait for a ring.
     pub(super) asking: VecDeque<u32>,
     /// Rings that are filled for the last time and not yet empty.
@@ -57,80 +60,9 @@ pub(super) struct Pull {
     pub(super) until: usize,
 }
 
-/// Transfers by the ring through which they go, each ring's in its order: it is filled and emptied in that order, so
-/// none has to be looked at before those in front of it are done.
-#[derive(Debug)]
-struct Lines<T> {
-    busy: Vec<Line<T>>,
-    /// Memory for others, so that one transfer after the other allocates nothing.
-    spare: Vec<VecDeque<T>>,
-}
-
 /// So many sends at most go into a ring before the others have their turn: its receiver may empty it as quickly as it
 /// is filled.
 const FILLED_AT_MOST: u32 = 16;
-
-/// A line that had room for more transfers than this does not keep it.
-const KEPT: usize = 256;
-
-/// The transfers through one ring: at least one.
-#[derive(Debug)]
-struct Line<T> {
-    owner: Process,
-    ring: RingId,
-    all: VecDeque<T>,
-}
-
-impl<T> Default for Lines<T> {
-    fn default() -> Self {
-        Self {
-            busy: Vec::new(),
-            spare: Vec::new(),
-        }
-    }
-}
-
-impl<T> Lines<T> {
-    fn is_empty(&self) -> bool {
-        self.busy.is_empty()
-    }
-
-    fn use_one_of(&self, owner: Process) -> bool {
-        self.busy.iter().any(|line| line.owner == owner)
-    }
-
-    fn add(&mut self, stretch: Stretch, transfer: T) {
-        let (owner, ring) = (stretch.owner(), stretch.ring());
-        let is_its = |line: &&mut Line<T>| line.owner == owner && line.ring == ring;
-        if let Some(line) = self.busy.iter_mut().find(is_its) {
-            line.all.push_back(transfer);
-            return;
-        }
-        let mut all = self.spare.pop().unwrap_or_default();
-        all.push_back(transfer);
-        self.busy.push(Line { owner, ring, all });
-    }
-
-    fn retain(&mut self, stays: impl Fn(&T) -> bool) {
-        for line in &mut self.busy {
-            line.all.retain(&stays);
-        }
-        self.busy.retain(|line| !line.all.is_empty());
-    }
-
-    /// One of a line is over; returns whether it was the last.
-    fn remove(&mut self, line: usize, at: usize) -> bool {
-        self.busy[line].all.remove(at);
-        let is_empty = self.busy[line].all.is_empty();
-        if is_empty {
-            let Line { all, .. } = self.busy.swap_remove(line);
-            if all.capacity() <= KEPT {
-                self.spare.push(all);
-            }
-        }
-        is_empty
-    }
-}
 
 impl Rings {
     pub(super) fn is_busy(&self) -> bool {
@@ -163,7 +95,11 @@ impl Rings {
     /// What was to come into one place comes into another; returns how many bytes have come.
     pub(super) fn redirect(&mut self, from: Target, to: Target) -> usize {
         let is_it = |pull: &&mut Pull| pull.into == from;
-        let mut all = self.pulling.busy.iter_mut().flat_map(|line| &mut line.all);
+        let mut all = self
+            .pulling
+            .busy
+            .iter_mut()
+            .flat_map(|transfers| &mut transfers.all);
         all.find(is_it).map_or(0, |pull| {
             pull.into = to;
             pull.done
@@ -190,7 +126,7 @@ impl Rings {
     }
 }
 
-/// How far a turn has got with a transfer, or with all of one ring.
+/// How far a transfer has got in one round, or all of one ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Advance {
     Stalled,
@@ -207,41 +143,41 @@ impl Advance {
 
 impl<T: Transport> Core<T> {
     /// Moves what can be moved through rings; returns whether anything was.
-    pub(crate) fn turn_rings(&mut self) -> Result<bool, Error> {
+    pub(crate) fn advance_rings(&mut self) -> Result<bool, Error> {
         let mut moved = self.give_rings()?;
-        let mut line = 0;
-        while line < self.state.rings.pushing.busy.len() {
-            let advance = self.fill(line)?;
+        let mut index = 0;
+        while index < self.state.rings.pushing.busy.len() {
+            let advance = self.fill(index)?;
             moved |= advance != Advance::Stalled;
-            line += usize::from(advance != Advance::Finished);
+            index += usize::from(advance != Advance::Finished);
         }
-        let mut line = 0;
-        while line < self.state.rings.pulling.busy.len() {
-            let advance = self.empty(line)?;
+        let mut index = 0;
+        while index < self.state.rings.pulling.busy.len() {
+            let advance = self.empty(index)?;
             moved |= advance != Advance::Stalled;
-            line += usize::from(advance != Advance::Finished);
+            index += usize::from(advance != Advance::Finished);
         }
         Ok(moved)
     }
 
     /// Goes on with the sends through one ring, and is finished when none is left.
-    fn fill(&mut self, line: usize) -> Result<Advance, Error> {
+    fn fill(&mut self, index: usize) -> Result<Advance, Error> {
         let (mut moved, mut at) = (false, 0);
         for _ in 0..FILLED_AT_MOST {
-            let Some(&push) = self.state.rings.pushing.busy[line].all.get(at) else {
+            let Some(&push) = self.state.rings.pushing.busy[index].all.get(at) else {
                 break;
             };
-            let advance = self.push(line, at, push)?;
+            let advance = self.push(index, at, push)?;
             moved |= advance != Advance::Stalled;
             if advance == Advance::Finished {
-                let is_last = self.state.rings.pushing.remove(line, at);
+                let is_last = self.state.rings.pushing.remove(index, at);
                 if push.stretch.owner() == self.state.me {
                     self.state.rings.drain(push.stretch.ring());
                 }
                 if is_last {
                     return Ok(Advance::Finished);
                 }
-            } else if self.state.rings.pushing.busy[line].all[at].is_in {
+            } else if self.state.rings.pushing.busy[index].all[at].is_in {
                 at += 1;
             } else {
                 break;
@@ -251,15 +187,15 @@ impl<T: Transport> Core<T> {
     }
 
     /// The same for messages that come out of one.
-    fn empty(&mut self, line: usize) -> Result<Advance, Error> {
+    fn empty(&mut self, index: usize) -> Result<Advance, Error> {
         let mut moved = false;
-        while let Some(&pull) = self.state.rings.pulling.busy[line].all.front() {
-            let advance = self.pull(line, pull)?;
+        while let Some(&pull) = self.state.rings.pulling.busy[index].all.front() {
+            let advance = self.pull(index, pull)?;
             moved |= advance != Advance::Stalled;
             if advance != Advance::Finished {
                 break;
             }
-            let is_last = self.state.rings.pulling.remove(line, 0);
+            let is_last = self.state.rings.pulling.remove(index, 0);
             if pull.stretch.owner() == self.state.me {
                 // Unless there is more to come through it.
                 self.transport.free_ring(pull.stretch.ring());
@@ -283,7 +219,7 @@ impl<T: Transport> Core<T> {
     }
 
     /// Fills a ring, and is finished when the last of the message is in it and the receiver knows of it.
-    fn push(&mut self, line: usize, at: usize, push: Push) -> Result<Advance, Error> {
+    fn push(&mut self, index: usize, at: usize, push: Push) -> Result<Advance, Error> {
         let slot = self.state.requests.at_mut(push.send);
         let until = slot.room();
         let message = &slot.buffer.bytes()[..until];
@@ -296,14 +232,14 @@ impl<T: Transport> Core<T> {
         match pushed {
             Ok(Pushed::All) if !is_told => {
                 slot.done = until;
-                self.state.rings.pushing.busy[line].all[at].is_in = true;
+                self.state.rings.pushing.busy[index].all[at].is_in = true;
                 Ok(Advance::of(!push.is_in))
             }
             Ok(Pushed::All) => {
                 step(Step::RingFilledLast);
                 // If the message is longer than the receiver's buffer, the send still counts all of it.
                 slot.total = slot.buffer.len() as u64;
-                self.state.peers[slot.peer.index()].turns.gone();
+                self.state.peers[slot.peer.index()].turns.sent();
                 self.state.on_sent(push.send);
                 self.state.requests.complete(push.send, Outcome::Fine);
                 Ok(Advance::Finished)
@@ -324,23 +260,23 @@ impl<T: Transport> Core<T> {
 
     /// Takes out of rings what a process that has ended had put there.
     pub(super) fn empty_rings_of(&mut self, process: Process) -> Result<(), Error> {
-        let (mut line, mut emptied) = (0, Ok(()));
-        while let Some(of) = self.state.rings.pulling.busy.get(line) {
+        let (mut index, mut emptied) = (0, Ok(()));
+        while let Some(of) = self.state.rings.pulling.busy.get(index) {
             let is_its = of.all.iter().any(|pull| pull.from == process);
-            match is_its.then(|| self.empty(line)) {
+            match is_its.then(|| self.empty(index)) {
                 Some(Ok(Advance::Moved | Advance::Finished)) => {}
-                None | Some(Ok(Advance::Stalled)) => line += 1,
+                None | Some(Ok(Advance::Stalled)) => index += 1,
                 Some(Err(error)) => {
                     emptied = emptied.and(Err(error));
-                    line += 1;
+                    index += 1;
                 }
             }
         }
         emptied
     }
 
-    /// Empties a ring of the first message in a line, and is finished when all of that is out.
-    fn pull(&mut self, line: usize, pull: Pull) -> Result<Advance, Error> {
+    /// Empties a ring of the first message in it, and is finished when all of that is out.
+    fn pull(&mut self, index: usize, pull: Pull) -> Result<Advance, Error> {
         let Pull {
             into,
             from,
@@ -370,7 +306,7 @@ impl<T: Transport> Core<T> {
         match pulled {
             Pulled::Upto(now) => {
                 step(Step::RingEmptied);
-                self.state.rings.pulling.busy[line].all[0].done = now;
+                self.state.rings.pulling.busy[index].all[0].done = now;
                 Ok(Advance::of(now > done))
             }
             Pulled::All => {
@@ -380,7 +316,7 @@ impl<T: Transport> Core<T> {
                     return Ok(Advance::Finished);
                 }
                 // The receive has no room for more, but messages after this one wait for the buffers.
-                let rest = &mut self.state.rings.pulling.busy[line].all[0];
+                let rest = &mut self.state.rings.pulling.busy[index].all[0];
                 (rest.into, rest.done) = (Target::Nowhere, last);
                 Ok(Advance::Moved)
             }

@@ -31,7 +31,7 @@ pub(super) struct Turns {
 
 impl Turns {
     /// A large message has gone to the other process, through a ring.
-    pub(super) const fn gone(&mut self) {
+    pub(super) const fn sent(&mut self) {
         self.has_gone = true;
     }
 
@@ -78,15 +78,15 @@ mod tests {
         for goes in [false, true] {
             for _ in 0..ENOUGH {
                 assert!(!turns.are_taken());
-                turns.gone();
+                turns.sent();
                 turns.came(true);
             }
             assert!(turns.are_taken());
-            turns.gone();
+            turns.sent();
             turns.came(true);
             assert!(turns.are_taken());
             if goes {
-                turns.gone();
+                turns.sent();
             }
             turns.came(!goes);
         }

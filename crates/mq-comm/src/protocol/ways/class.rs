@@ -85,9 +85,9 @@ struct Reason {
     is_asked_for: bool,
 }
 
-/// A message that comes.
+/// How a message comes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Turn {
+pub(super) struct Pick {
     pub(super) way: Way,
     pub(super) is_timed: bool,
     /// It is among the first of a look that this process began by itself.
@@ -213,17 +213,17 @@ impl Class {
     }
 
     /// How the next message comes.
-    pub(super) fn next(&mut self) -> Turn {
+    pub(super) fn next(&mut self) -> Pick {
         if self.is_due() {
             self.begin_look();
         }
         match self.phase {
-            Phase::Look(Look { way, came, .. }) => Turn {
+            Phase::Look(Look { way, came, .. }) => Pick {
                 way,
                 is_timed: true,
                 begins_look: way == Way::Ring && came < self.group && !self.reason.is_asked_for,
             },
-            Phase::Rest(_) => Turn {
+            Phase::Rest(_) => Pick {
                 way: self.usual,
                 is_timed: self.count_one(),
                 begins_look: false,

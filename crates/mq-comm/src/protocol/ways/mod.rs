@@ -39,7 +39,7 @@ use super::ahead::{Lengths, longest_wanted};
 use crate::options::Options;
 use crate::request::Name;
 pub(super) use class::Way;
-use class::{Class, Moment, Turn};
+use class::{Class, Moment, Pick};
 
 /// Messages from `1 << SHORTEST` bytes on have a class for each power of two, up to `1 << LONGEST`.
 const SHORTEST: u32 = 14;
@@ -125,14 +125,14 @@ fn class_of(bytes: usize, is_shared: bool) -> usize {
 /// A message whose way is chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chosen {
-    turn: Turn,
+    pick: Pick,
     class: usize,
 }
 
 impl Chosen {
     pub(super) const fn always(way: Way) -> Self {
         Self {
-            turn: Turn {
+            pick: Pick {
                 way,
                 is_timed: false,
                 begins_look: false,
@@ -142,12 +142,12 @@ impl Chosen {
     }
 
     pub(super) const fn way(self) -> Way {
-        self.turn.way
+        self.pick.way
     }
 
     /// Whether it is among the first of those by which the ways are timed.
     pub(super) const fn begins_look(self) -> bool {
-        self.turn.begins_look
+        self.pick.begins_look
     }
 }
 
@@ -204,8 +204,8 @@ impl State {
         if only_by_ring {
             return Chosen::always(Way::Ring);
         }
-        let turn = self.ways.classes[class].next();
-        Chosen { turn, class }
+        let pick = self.ways.classes[class].next();
+        Chosen { pick, class }
     }
 
     /// A process begins to time the ways of messages to it: messages from it are timed at the same time.
@@ -249,7 +249,7 @@ impl State {
 
     /// A message that was to be copied from where it lies has been copied.
     pub(super) fn on_read(&mut self, chosen: Chosen, bytes: usize) {
-        if chosen.turn.is_timed {
+        if chosen.pick.is_timed {
             self.note(chosen.way(), chosen.class, bytes);
         }
     }
@@ -258,7 +258,7 @@ impl State {
     /// shared buffers.
     pub(super) fn on_read_refused(&mut self, from: Process, chosen: Chosen, is_shared: bool) {
         self.peers[from.index()].only_by_ring[usize::from(is_shared)] = true;
-        if chosen.turn.is_timed {
+        if chosen.pick.is_timed {
             self.ways.classes[chosen.class].lost();
         }
     }
@@ -284,7 +284,7 @@ impl State {
         chosen: Chosen,
         bytes: usize,
     ) {
-        if chosen.turn.is_timed {
+        if chosen.pick.is_timed {
             let receive = self.requests.name(receive);
             self.ways.timed.add(OnItsWay {
                 receive,

@@ -57,7 +57,7 @@ impl Run {
     }
 
     fn one<const WAYS: usize>(&mut self, nanos: [u64; WAYS]) -> Way {
-        let Turn { way, is_timed, .. } = self.class.next();
+        let Pick { way, is_timed, .. } = self.class.next();
         self.now += Duration::from_nanos(nanos[way as usize]);
         if is_timed {
             self.class.came(way, BYTES, at(self.now), 0);
@@ -146,15 +146,15 @@ fn what_is_sent_meanwhile_counts() {
     let mut class = class();
     let mut now = at(Instant::now());
     for _ in 0..1000 {
-        let turn = class.next();
-        let (nanos, sent) = match turn.way {
+        let pick = class.next();
+        let (nanos, sent) = match pick.way {
             Way::Ring => (80_000, BYTES / 4),
             _ => (100_000, BYTES),
         };
         now.at += Duration::from_nanos(nanos);
         now.sent += sent as u64;
-        if turn.is_timed {
-            class.came(turn.way, BYTES, now, 0);
+        if pick.is_timed {
+            class.came(pick.way, BYTES, now, 0);
         }
     }
     assert_eq!(class.usual, Way::Read);
@@ -310,7 +310,7 @@ fn what_comes_beside_the_others_is_not_counted() {
     // Still on its way, and so quick that it would be the best.
     for _ in 0..2 * LOOK {
         run.now += Duration::from_nanos(1);
-        let Turn { way, is_timed, .. } = run.class.next();
+        let Pick { way, is_timed, .. } = run.class.next();
         assert!(is_timed);
         run.class.came(way, BYTES, at(run.now), 1);
         run.class.came(Way::Ring, BYTES, at(run.now), 1);
@@ -361,7 +361,7 @@ fn a_look_beside_which_the_ring_never_empties_is_given_up() {
     // Nor do others follow each other, whatever messages take by now.
     let mut in_looks = 0;
     for i in 0..MANY {
-        let Turn { way, is_timed, .. } = run.class.next();
+        let Pick { way, is_timed, .. } = run.class.next();
         in_looks += u32::from(run.class.looked_at().is_some());
         run.now += Duration::from_micros(if i < MANY / 2 { 30 } else { 90 });
         if is_timed {
@@ -380,7 +380,7 @@ fn a_wide_window_comes_to_an_end_of_its_look() {
         // The window is asked for, in part by the ring, and what is read is there immediately.
         let mut on_ring = 0;
         for _ in 0..WINDOW {
-            let Turn { way, is_timed, .. } = run.class.next();
+            let Pick { way, is_timed, .. } = run.class.next();
             run.now += Duration::from_micros(30);
             if way == Way::Ring {
                 on_ring += u32::from(is_timed);
@@ -406,15 +406,15 @@ fn looks_have_no_echo() {
     for _ in 0..100 {
         for from in 0..2 {
             for _ in 0..100 {
-                let turn = both[from].class.next();
-                timed += u32::from(turn.is_timed);
+                let pick = both[from].class.next();
+                timed += u32::from(pick.is_timed);
                 both[from].now +=
-                    Duration::from_micros(if turn.way == Way::Ring { 30 } else { 60 });
+                    Duration::from_micros(if pick.way == Way::Ring { 30 } else { 60 });
                 let now = both[from].now;
-                if turn.is_timed {
-                    both[from].class.came(turn.way, BYTES, at(now), 0);
+                if pick.is_timed {
+                    both[from].class.came(pick.way, BYTES, at(now), 0);
                 }
-                if turn.begins_look {
+                if pick.begins_look {
                     both[1 - from].class.time_soon();
                 }
             }
@@ -433,7 +433,7 @@ fn looks_have_no_echo() {
 fn messages_that_never_come_decide_nothing() {
     let mut class = class();
     for _ in 0..10_000 {
-        let Turn { way, is_timed, .. } = class.next();
+        let Pick { way, is_timed, .. } = class.next();
         assert_eq!(way, Way::Ring);
         if is_timed {
             class.lost();
