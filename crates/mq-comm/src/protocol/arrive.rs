@@ -93,17 +93,14 @@ impl State {
         }
         if let Some(Taken { receive, unwanted }) = self.matching.front.matched(bits, word) {
             self.begin(receive, message, bits, &bytes);
-            return Ok(Follow::Matched {
-                receive,
-                wanted: unwanted,
-            });
+            return Ok(Follow::Matched { receive, unwanted });
         }
         if let Some(receive) = self.matching.deliver(&envelope)? {
             let slot = self.requests.at_mut(receive);
             slot.posted = None;
-            let wanted = Some(slot.peer);
+            let unwanted = Some(slot.peer);
             self.begin(receive, message, bits, &bytes);
-            return Ok(Follow::Matched { receive, wanted });
+            return Ok(Follow::Matched { receive, unwanted });
         }
         if let Some(hand) = hand
             && self.requests.at(hand.request).stage == Stage::Hand
@@ -112,8 +109,8 @@ impl State {
             self.profile.bypassed += 1;
             let receive = hand.request;
             self.begin(receive, message, bits, &bytes);
-            let wanted = None;
-            return Ok(Follow::Matched { receive, wanted });
+            let unwanted = None;
+            return Ok(Follow::Matched { receive, unwanted });
         }
         self.keep_unexpected(message, envelope, word, bytes)
     }

@@ -17,10 +17,10 @@ use crate::transport::Transport;
 #[must_use]
 pub(crate) enum Follow {
     Nothing,
-    /// A receive has matched; the messages of `wanted` are wanted once less.
+    /// A receive has matched; the messages of `unwanted` are wanted once less.
     Matched {
         receive: u32,
-        wanted: Option<Process>,
+        unwanted: Option<Process>,
     },
     /// The buffer of a send is free.
     Finished {
@@ -68,9 +68,9 @@ impl<T: Transport> Core<T> {
     pub(crate) fn follow(&mut self, from: Process, follow: Follow) -> Result<(), Error> {
         match follow {
             Follow::Nothing => Ok(()),
-            Follow::Matched { receive, wanted } => {
-                if let Some(wanted) = wanted {
-                    self.unwant(wanted);
+            Follow::Matched { receive, unwanted } => {
+                if let Some(process) = unwanted {
+                    self.unwant(process);
                 }
                 self.fetch_if_large(receive, Came::Expected)
             }

@@ -28,7 +28,7 @@ const MOST: usize = 1024;
 /// The most runs: a message that is for none of them has been compared with each. A power of two.
 const RUNS: usize = 16;
 
-/// The end of a chain of places.
+/// The end of a chain of nodes.
 const END: u32 = u32::MAX;
 
 /// Receives of one pattern: while there are any, messages from their peer are wanted once.
@@ -36,16 +36,16 @@ const END: u32 = u32::MAX;
 struct Run {
     pattern: MpiPattern,
     peer: Process,
-    /// The places of the oldest and the youngest.
+    /// The nodes of the oldest and the youngest.
     first: u32,
     last: u32,
 }
 
-/// The place of a receive.
+/// A receive in the chain of its run.
 #[derive(Debug, Clone, Copy)]
-struct Stand {
+struct Node {
     receive: u32,
-    /// The place of the next receive of its run, or the next free place.
+    /// The node of the next receive of its run, or the next free node.
     next: u32,
 }
 
@@ -56,18 +56,18 @@ pub(crate) struct Front {
     count: usize,
     /// The run that a receive was last put into, if there is one.
     latest: usize,
-    places: [Stand; MOST],
-    /// The first free place.
+    nodes: [Node; MOST],
+    /// The first free node.
     free: u32,
 }
 
-/// Where a receive may wait in front.
+/// The run in which a receive may wait in front.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
-    /// In this run, which has its pattern.
-    In(usize),
-    /// In a run that it begins: then messages from its peer are to be wanted once more.
-    Apart,
+pub(super) enum RunFor {
+    /// This one, which has its pattern.
+    Existing(usize),
+    /// One that it begins: then messages from its peer are to be wanted once more.
+    New,
 }
 
 /// Whether a pattern names source and tag.
@@ -91,7 +91,7 @@ impl Default for Front {
             first: END,
             last: END,
         };
-        let place = |at| Stand {
+        let node = |at| Node {
             receive: 0,
             next: if at + 1 < MOST { at as u32 + 1 } else { END },
         };
@@ -99,7 +99,7 @@ impl Default for Front {
             runs: [none; RUNS],
             count: 0,
             latest: 0,
-            places: core::array::from_fn(place),
+            nodes: core::array::from_fn(node),
             free: 0,
         }
     }
@@ -117,14 +117,14 @@ impl Front {
         self.count == 0
     }
 
-    /// The place of the first run for which this holds.
+    /// The index of the first run for which this holds.
     fn position(&self, wanted: impl FnMut(&Run) -> bool) -> Option<usize> {
         self.runs[..self.count].iter().position(wanted)
     }
 
     #[inline(always)]
-    fn place(&mut self, at: u32) -> &mut Stand {
-        &mut self.places[at as usize % MOST]
+    fn node(&mut self, at: u32) -> &mut Node {
+        &mut self.nodes[at as usize % MOST]
     }
 
     /// Takes out the oldest receive that takes a message with these words.
@@ -153,9 +153,9 @@ impl Front {
             peer, first, last, ..
         } = self.runs[at];
         let free = self.free;
-        let place = self.place(first);
-        let receive = place.receive;
-        self.runs[at].first = core::mem::replace(&mut place.next, free);
+        let node = self.node(first);
+        let receive = node.receive;
+        self.runs[at].first = core::mem::replace(&mut node.next, free);
         self.free = first;
         let unwanted = (first == last).then_some(peer);
         if unwanted.is_some() {
@@ -179,48 +179,48 @@ impl Front {
         }
     }
 
-    /// Where a receive with this pattern may wait.
+    /// The run in which a receive with this pattern may wait.
     #[inline(always)]
-    fn place_for(&self, pattern: &MpiPattern) -> Option<Place> {
+    fn run_for(&self, pattern: &MpiPattern) -> Option<RunFor> {
         if self.free == END {
             return None;
         }
         if self.is_empty() {
-            return Some(Place::Apart);
+            return Some(RunFor::New);
         }
         if self.runs[self.latest % RUNS].pattern == *pattern {
-            return Some(Place::In(self.latest));
+            return Some(RunFor::Existing(self.latest));
         }
-        self.place_apart(pattern)
+        self.run_for_later(pattern)
     }
 
     /// The same, for all runs but the one into which the last receive was put.
     #[inline(never)]
-    fn place_apart(&self, pattern: &MpiPattern) -> Option<Place> {
+    fn run_for_later(&self, pattern: &MpiPattern) -> Option<RunFor> {
         for (at, run) in self.runs[..self.count].iter().enumerate().rev() {
             if run.pattern == *pattern && (at + 1 == self.count || is_exact(pattern)) {
-                return Some(Place::In(at));
+                return Some(RunFor::Existing(at));
             }
             if !is_exact(&run.pattern) {
                 break;
             }
         }
-        (self.count < RUNS).then_some(Place::Apart)
+        (self.count < RUNS).then_some(RunFor::New)
     }
 
-    /// Appends a receive to a run, if there is a [place](Self::place_for) for it.
+    /// Appends a receive to the run that there is [for it](Self::run_for).
     #[inline(always)]
     pub(super) fn push(&mut self, run: usize, receive: u32) {
         let at = self.free;
-        let place = self.place(at);
-        place.receive = receive;
-        self.free = core::mem::replace(&mut place.next, END);
+        let node = self.node(at);
+        node.receive = receive;
+        self.free = core::mem::replace(&mut node.next, END);
         let run_of = &mut self.runs[run % RUNS];
         let before = core::mem::replace(&mut run_of.last, at);
         if before == END {
             run_of.first = at;
         } else {
-            self.place(before).next = at;
+            self.node(before).next = at;
         }
         self.latest = run;
     }
@@ -242,8 +242,8 @@ impl Front {
     pub(super) fn remove(&mut self, receive: u32) -> Option<Taken> {
         for run in 0..self.count {
             let mut at = self.runs[run].first;
-            while at != END && self.place(at).receive != receive {
-                at = self.place(at).next;
+            while at != END && self.node(at).receive != receive {
+                at = self.node(at).next;
             }
             if at == END {
                 continue;
@@ -252,9 +252,9 @@ impl Front {
             let mut moved = self.runs[run].first;
             let mut carried = receive;
             loop {
-                let place = self.place(moved);
-                let next = place.next;
-                core::mem::swap(&mut carried, &mut place.receive);
+                let node = self.node(moved);
+                let next = node.next;
+                core::mem::swap(&mut carried, &mut node.receive);
                 if moved == at {
                     break;
                 }
@@ -281,11 +281,11 @@ impl State {
         self.matching.waiting_in_engine() | self.obstacles == 0
     }
 
-    /// Where in front a receive may wait, if it may: nothing has then come for it.
+    /// The run in which a receive may wait in front, if it may: nothing has then come for it.
     #[inline(always)]
-    pub(super) fn place_in_front(&self, pattern: &MpiPattern) -> Option<Place> {
+    pub(super) fn run_in_front(&self, pattern: &MpiPattern) -> Option<RunFor> {
         if self.front_is_open() {
-            self.matching.front.place_for(pattern)
+            self.matching.front.run_for(pattern)
         } else {
             None
         }

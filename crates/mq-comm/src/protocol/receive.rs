@@ -5,7 +5,7 @@ use mq_core::mpi::MpiPattern;
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
-use super::front::Place;
+use super::front::RunFor;
 use super::large::Came;
 use super::matching::Posted;
 use super::{Core, State, Target};
@@ -42,9 +42,9 @@ impl<T: Transport> Core<T> {
         buffer: Buffer,
         set: u32,
     ) -> (Name, Result<(), Error>) {
-        let place = self.state.place_in_front(&pattern);
+        let run = self.state.run_in_front(&pattern);
         let name = self.state.requests.add(New {
-            stage: match place {
+            stage: match run {
                 Some(_) => Stage::Posted,
                 None => Stage::Hand,
             },
@@ -55,12 +55,12 @@ impl<T: Transport> Core<T> {
             buffer,
             set,
         });
-        match place {
-            Some(Place::In(run)) => {
+        match run {
+            Some(RunFor::Existing(run)) => {
                 self.state.matching.front.push(run, name.slot());
                 (name, Ok(()))
             }
-            Some(Place::Apart) => (name, self.begin_in_front(pattern, from, name.slot())),
+            Some(RunFor::New) => (name, self.begin_in_front(pattern, from, name.slot())),
             None => (name, self.start_hand_on(pattern, name.slot())),
         }
     }

@@ -52,10 +52,10 @@ fn peer_of(source: Source) -> Process {
 impl Both {
     fn post(&mut self, context: u32, source: Source, tag: TagSelector) {
         let pattern = MpiPattern::new(context, source, tag);
-        match self.front.place_for(&pattern) {
+        match self.front.run_for(&pattern) {
             None => return,
-            Some(Place::In(run)) => self.front.push(run, self.next),
-            Some(Place::Apart) => {
+            Some(RunFor::Existing(run)) => self.front.push(run, self.next),
+            Some(RunFor::New) => {
                 let peer = peer_of(source);
                 self.front.begin_run(pattern, peer, self.next);
                 self.wanted[peer.index()] += 1;
@@ -131,7 +131,7 @@ fn a_front_is_full_with_so_many_receives_or_runs() {
         both.post(0, Source::from(1), TagSelector::Any);
     }
     assert_eq!(both.receives.len(), MOST);
-    // As many places as leave, where the first run has left them.
+    // As many nodes as leave, where the first run has left them.
     for left in 1..=MOST {
         both.arrive(0, 1, 5);
         both.post(0, Source::from(2), TagSelector::Any);
