@@ -66,7 +66,7 @@ impl<T: Transport> Communicator<T> {
         self.send_down(bytes, above, children)
     }
 
-    /// Gets each part from the parent, if there is one, and passes it on.
+    /// Gets the elements from the parent, if there is one, and passes them on.
     fn send_down(
         &self,
         bytes: &mut [u8],
@@ -74,37 +74,62 @@ impl<T: Transport> Communicator<T> {
         children: impl Iterator<Item = u32> + Clone,
     ) -> Result<(), Error> {
         if bytes.len() <= SEGMENT {
-            if let Err(Missing::ThisOne(error) | Missing::All(error)) =
-                self.segment_from(bytes, parent)
-            {
-                self.pass_failure_on(&error, bytes.len(), children);
-                return Err(error);
+            self.pass_on_whole(bytes, parent, children)
+        } else {
+            self.pass_on_in_parts(bytes, parent, &children)
+        }
+    }
+
+    /// Gets all together, and passes it on.
+    fn pass_on_whole(
+        &self,
+        bytes: &mut [u8],
+        parent: Option<u32>,
+        children: impl Iterator<Item = u32>,
+    ) -> Result<(), Error> {
+        if let Err(Missing::ThisOne(error) | Missing::All(error)) = self.segment_from(bytes, parent)
+        {
+            self.pass_failure_on(&error, bytes.len(), children);
+            return Err(error);
+        }
+        let bytes = &*bytes;
+        let (mut result, mut later) = (Ok(()), Vec::new());
+        for child in children {
+            if !self.is_eager(BROADCAST, bytes.len(), child) {
+                later.push(child);
+                continue;
             }
-            let bytes = &*bytes;
-            let (mut result, mut later) = (Ok(()), Vec::new());
+            // Each gets it, whoever else does not.
+            let said = self.say(BROADCAST, bytes, child);
+            result = result.and(self.or_tell(said, bytes.len(), child));
+            step(Step::PartPassedOn);
+        }
+        if later.is_empty() {
+            return result;
+        }
+        result.and(self.put_to_all(bytes, later))
+    }
+
+    /// Sends what is announced to some children, and sees that through.
+    fn put_to_all(&self, bytes: &[u8], children: Vec<u32>) -> Result<(), Error> {
+        self.scope(|s| {
+            let mut sent = Ok(());
             for child in children {
-                if !self.is_eager(BROADCAST, bytes.len(), child) {
-                    later.push(child);
-                    continue;
-                }
-                // Each gets it, whoever else does not.
-                let said = self.say(BROADCAST, bytes, child);
-                result = result.and(self.or_tell(said, bytes.len(), child));
+                let put = self.put_in(s, BROADCAST, bytes, child);
+                sent = sent.and(self.or_tell(put, bytes.len(), child));
                 step(Step::PartPassedOn);
             }
-            if later.is_empty() {
-                return result;
-            }
-            return result.and(self.scope(|s| {
-                let mut sent = Ok(());
-                for child in later {
-                    let put = self.put_in(s, BROADCAST, bytes, child);
-                    sent = sent.and(self.or_tell(put, bytes.len(), child));
-                    step(Step::PartPassedOn);
-                }
-                sent.and(s.wait_all())
-            }));
-        }
+            sent.and(s.wait_all())
+        })
+    }
+
+    /// Gets one part after the other, and passes each on.
+    fn pass_on_in_parts(
+        &self,
+        bytes: &mut [u8],
+        parent: Option<u32>,
+        children: &(impl Iterator<Item = u32> + Clone),
+    ) -> Result<(), Error> {
         let mut heard = Ok(());
         let sent = self.scope(|s| {
             let mut sent = Ok(());

@@ -1,12 +1,12 @@
 //! The bytes of announced messages: read from the sender's memory or its shared buffers, or through
 //! a ring.
 
-use mq_shm::{Copied, Process, RingId, ShmError, Stretch};
+use mq_shm::{Copied, Process, Remote, RingId, ShmError, Stretch};
 
 use super::ahead::Lengths;
 use super::rings::{Pull, Push};
 use super::ways::{Chosen, Way};
-use super::{Core, Target};
+use super::{Core, State, Target};
 use crate::error::Error;
 use crate::header::{Kind, Payload, RingGiven, RingWanted, Word};
 use crate::request::{Name, NoRing, Outcome, Stage};
@@ -72,15 +72,24 @@ impl<T: Transport> Core<T> {
         }
         self.note_turn(from);
         let is_shared = remote.shared.is_some();
-        let chosen = match self.state.ways.single_copy_from {
-            Some(_) if is_shared => Chosen::always(Way::Read),
-            Some(shortest) if total < shortest => Chosen::always(Way::Ring),
-            Some(_) => Chosen::always(Way::Read),
-            None => self.state.choose_way(from, room, is_shared),
-        };
+        let chosen = self.state.choose_way(from, total, room, is_shared);
         if chosen.way() == Way::Ring {
             return self.ask_for_rest(receive, chosen, came);
         }
+        self.read_message(receive, remote, chosen, came)
+    }
+
+    /// Reads the message of a receive where it is, or, if that is refused, asks for the rest of it.
+    fn read_message(
+        &mut self,
+        receive: u32,
+        remote: Remote,
+        chosen: Chosen,
+        came: Came,
+    ) -> Result<(), Error> {
+        let slot = self.state.requests.at(receive);
+        let (from, name, room) = (slot.peer, slot.its_name, slot.room());
+        let is_shared = remote.shared.is_some();
         let into = &mut self.state.requests.at_mut(receive).buffer.bytes_mut()[..room];
         // A request for help must not come between the parts of another message.
         let may_ask = self.state.outboxes.waiting(from).is_empty();
@@ -126,44 +135,10 @@ impl<T: Transport> Core<T> {
 
     /// Asks the sender to put the rest of a message into a ring, this process's own if it can lend one.
     fn ask_for_rest(&mut self, receive: u32, chosen: Chosen, came: Came) -> Result<(), Error> {
-        let slot = self.state.requests.at_mut(receive);
+        let given = self.lend_or_await_ring(receive)?;
+        let slot = self.state.requests.at(receive);
         let (from, name, done, room) = (slot.peer, slot.its_name, slot.done, slot.room());
-        // What goes there moves alongside what comes from there, rather than after it.
-        let alone =
-            self.state.peers[from.index()].announced == 0 && self.state.rings.asking.is_empty();
-        let lent = if alone {
-            self.transport.lend_ring(from, room - done)
-        } else {
-            None
-        };
-        let slot = self.state.requests.at_mut(receive);
-        let given = if let Some(lent) = lent {
-            slot.stage = Stage::Pulling;
-            let given = RingGiven::from(lent);
-            let stretch = given.stretch(self.state.me, done);
-            self.state.start_pull(Pull {
-                into: Target::Request(receive),
-                from,
-                stretch,
-                done,
-                until: room,
-            });
-            given
-        } else {
-            slot.stage = Stage::AwaitsRing;
-            // Its answer may come in a fastbox, and those from which nothing is wanted are rarely looked at.
-            self.transport.want(Some(from))?;
-            RingGiven::NONE
-        };
-        let may_go_ahead = came == Came::Expected
-            && !self.state.has_answers_announced(from)
-            && !self.state.is_flooded()
-            && !self.state.peers[from.index()].is_to_announce;
-        let ahead = if may_go_ahead {
-            self.state.may_go_ahead(from, room)
-        } else {
-            Lengths::default()
-        };
+        let ahead = self.state.lengths_allowed(from, room, came);
         self.state.peers[from.index()].may_go_ahead = ahead.up_to > 0;
         let wanted = RingWanted {
             receive: self.state.requests.name(receive).0,
@@ -180,6 +155,38 @@ impl<T: Transport> Core<T> {
             Kind::RingWanted
         };
         self.answer(from, kind, name.0, wanted.to_bytes())
+    }
+
+    /// Lends a ring for the rest of a message, which comes through it from now on, or has the receive wait for one of
+    /// the sender's.
+    fn lend_or_await_ring(&mut self, receive: u32) -> Result<RingGiven, Error> {
+        let slot = self.state.requests.at(receive);
+        let (from, done, until) = (slot.peer, slot.done, slot.room());
+        // What goes there moves alongside what comes from there, rather than after it.
+        let alone =
+            self.state.peers[from.index()].announced == 0 && self.state.rings.asking.is_empty();
+        let lent = if alone {
+            self.transport.lend_ring(from, until - done)
+        } else {
+            None
+        };
+        let slot = self.state.requests.at_mut(receive);
+        let Some(lent) = lent else {
+            slot.stage = Stage::AwaitsRing;
+            // Its answer may come in a fastbox, and those from which nothing is wanted are rarely looked at.
+            self.transport.want(Some(from))?;
+            return Ok(RingGiven::NONE);
+        };
+        slot.stage = Stage::Pulling;
+        let given = RingGiven::from(lent);
+        self.state.start_pull(Pull {
+            into: Target::Request(receive),
+            from,
+            stretch: given.stretch(self.state.me, done),
+            done,
+            until,
+        });
+        Ok(given)
     }
 
     /// The receiver of a send reads it, and asks this process to copy a part.
@@ -268,5 +275,20 @@ impl<T: Transport> Core<T> {
             }
         }
         Ok(given_any)
+    }
+}
+
+impl State {
+    /// Which further messages may go ahead, where a receive asks for the rest of one of so many bytes.
+    fn lengths_allowed(&self, from: Process, bytes: usize, came: Came) -> Lengths {
+        let is_any_allowed = came == Came::Expected
+            && !self.has_answers_announced(from)
+            && !self.is_flooded()
+            && !self.peers[from.index()].is_to_announce;
+        if is_any_allowed {
+            self.may_go_ahead(from, bytes)
+        } else {
+            Lengths::default()
+        }
     }
 }

@@ -266,7 +266,7 @@ impl<M: Memory> Endpoint<M> {
             } else if looks < SPINS + YIELDS {
                 std::thread::yield_now();
             } else {
-                is_over = self.is_over(from, sender, number, &mut unclear);
+                is_over = self.has_stopped_helping(from, sender, number, &mut unclear);
                 if !is_over {
                     std::thread::sleep(nap);
                     nap = (2 * nap).min(LONGEST_NAP);
@@ -282,7 +282,7 @@ impl<M: Memory> Endpoint<M> {
     /// other, so it was not just short of memory. Only if the kernel does not permit reading its memory, as for a
     /// process that is ending, the kernel is asked about its end: by its entry, or else by the number under which it
     /// has been identified from here.
-    pub(super) fn is_over(
+    pub(super) fn has_stopped_helping(
         &mut self,
         from: Process,
         sender: Known,
@@ -326,15 +326,27 @@ impl<M: Memory> Endpoint<M> {
     /// [`ShmError::NoSuchProcess`].
     pub fn help(&mut self, to: Process, message: &[u8], asked: [u8; 8]) -> Result<usize, ShmError> {
         self.geometry().check(to)?;
-        let Ok(number) = u32::try_from(u64::from_le_bytes(asked)) else {
-            return Ok(0);
-        };
+        let number = u32::try_from(u64::from_le_bytes(asked)).ok();
+        let offered = number.and_then(|number| self.offer_to_help(to, number, message));
+        Ok(offered.map_or(0, |(receiver, offer, part)| {
+            self.copy_taken(to, receiver, offer, part)
+        }))
+    }
+
+    /// The memory of a receiver that has asked for help with its offer of this number, the offer, and the part of the
+    /// message that it is for; `None` if this process cannot help, or is not to.
+    fn offer_to_help<'a>(
+        &mut self,
+        to: Process,
+        number: u32,
+        message: &'a [u8],
+    ) -> Option<(Known, Offer, &'a [u8])> {
         if !self.copies_together() || self.peers[to.index()].memory.can_not_be_helped {
-            return Ok(0);
+            return None;
         }
         if self.shown.token() == 0 {
             // Its memory is hidden, so the receiver takes it for a process that writes nothing.
-            return Ok(0);
+            return None;
         }
         // The receiver may be any process, as far as the segment says: it counts if it knows the word, and has
         // offered this very message to this process, which the same memory says.
@@ -344,15 +356,18 @@ impl<M: Memory> Endpoint<M> {
             Ok(words) => words,
             Err(unseen) => {
                 peer.memory.can_not_be_helped = unseen == Unseen::Refused;
-                return Ok(0);
+                return None;
             }
         };
         let offer = Shown::offer_of(words);
-        let offer = offer.filter(|offer| (offer.number, offer.sender) == (number, self.me.0));
-        let Some((offer, part)) = offer.and_then(|offer| Some((offer, part_of(message, offer)?)))
-        else {
-            return Ok(0);
-        };
+        let offer = offer.filter(|offer| (offer.number, offer.sender) == (number, self.me.0))?;
+        Some((receiver, offer, part_of(message, offer)?))
+    }
+
+    /// Takes pages of a part of a message, one range after the other, and copies each to the receiver, as its offer
+    /// says; returns how many bytes were copied.
+    fn copy_taken(&mut self, to: Process, receiver: Known, offer: Offer, part: &[u8]) -> usize {
+        let number = offer.number;
         let pages = part.len().div_ceil(PAGE) as u32;
         let claims: &Claims = &self.peers[to.index()].place.claims.0;
         let mut looks = 0;
@@ -382,6 +397,6 @@ impl<M: Memory> Endpoint<M> {
         let peer = &mut self.peers[to.index()];
         peer.memory.seen = seen;
         peer.memory.can_not_be_helped = is_refused;
-        Ok(helped)
+        helped
     }
 }

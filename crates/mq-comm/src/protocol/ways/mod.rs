@@ -54,7 +54,7 @@ pub(super) struct Ways {
     /// The longest message that others may send ahead.
     longest_ahead: u32,
     /// The shortest message that is read from the sender's memory; if `None`, whatever is quicker.
-    pub(super) single_copy_from: Option<u64>,
+    single_copy_from: Option<u64>,
     classes: [Class; CLASSES],
     timed: Timed,
     /// Bytes of large messages that this process has sent.
@@ -191,8 +191,25 @@ impl Timed {
 }
 
 impl State {
-    /// The way for so many bytes from a process, in its own memory or in its shared buffers.
-    pub(super) fn choose_way(&mut self, from: Process, bytes: usize, is_shared: bool) -> Chosen {
+    /// The way for a message of `total` bytes from a process, in its own memory or in its shared buffers; its receive
+    /// has `room` for that many.
+    pub(super) fn choose_way(
+        &mut self,
+        from: Process,
+        total: u64,
+        room: usize,
+        is_shared: bool,
+    ) -> Chosen {
+        match self.ways.single_copy_from {
+            Some(_) if is_shared => Chosen::always(Way::Read),
+            Some(shortest) if total < shortest => Chosen::always(Way::Ring),
+            Some(_) => Chosen::always(Way::Read),
+            None => self.quicker_way(from, room, is_shared),
+        }
+    }
+
+    /// The way for so many bytes, where the ways are timed.
+    fn quicker_way(&mut self, from: Process, bytes: usize, is_shared: bool) -> Chosen {
         let class = class_of(bytes, is_shared);
         let peer = &mut self.peers[from.index()];
         let only_by_ring = peer.only_by_ring[usize::from(is_shared)];

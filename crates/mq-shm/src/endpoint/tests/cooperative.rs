@@ -108,7 +108,7 @@ fn a_sender_copies_what_the_receiver_leaves() {
         assert_eq!(bob.place.claims.0.help(number), help);
         assert_eq!(bob.place.claims.0.back(pages), help.copied);
         let sender = bob.known(Process(0));
-        assert!(bob.is_over(Process(0), sender, number, &mut 0));
+        assert!(bob.has_stopped_helping(Process(0), sender, number, &mut 0));
     }
 }
 

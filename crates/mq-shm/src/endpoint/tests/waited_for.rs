@@ -121,19 +121,19 @@ fn who_is_still_at_it_is_waited_for_whatever_the_segment_says() {
     let sender = bob.known(Process(0));
     alice.shown.begin_to_help(1, 3);
     liveness::left(&alice.place, Gone::Died);
-    assert!(!bob.is_over(Process(0), sender, 3, &mut 0));
-    assert!(bob.is_over(Process(0), sender, 2, &mut 0));
+    assert!(!bob.has_stopped_helping(Process(0), sender, 3, &mut 0));
+    assert!(bob.has_stopped_helping(Process(0), sender, 2, &mut 0));
     alice.shown.end_help();
-    assert!(bob.is_over(Process(0), sender, 3, &mut 0));
+    assert!(bob.has_stopped_helping(Process(0), sender, 3, &mut 0));
     // Its memory is another's by now, and it has gone.
     alice.shown.begin_to_help(1, 3);
     let another = Known { token: 1, ..sender };
-    assert!(bob.is_over(Process(0), another, 3, &mut 0));
+    assert!(bob.has_stopped_helping(Process(0), another, 3, &mut 0));
     let nobody = Known {
         pid: 1 << 30,
         ..sender
     };
-    assert!(bob.is_over(Process(0), nobody, 3, &mut 0));
+    assert!(bob.has_stopped_helping(Process(0), nobody, 3, &mut 0));
 }
 
 #[test]
@@ -150,11 +150,11 @@ fn who_has_been_identified_is_found_dead_though_its_entry_does_not_say_where_it_
         ..bob.known(Process(0))
     };
     assert!(
-        !bob.is_over(Process(0), dead, 3, &mut 0),
+        !bob.has_stopped_helping(Process(0), dead, 3, &mut 0),
         "it may be elsewhere"
     );
     bob.peers[0].memory.seen = Some((dead, std::time::Instant::now()));
-    assert!(bob.is_over(Process(0), dead, 3, &mut 0));
+    assert!(bob.has_stopped_helping(Process(0), dead, 3, &mut 0));
 }
 
 /// The kernel gives the same answer for memory that it cannot get at for a moment.
@@ -172,11 +172,13 @@ fn memory_that_cannot_be_read_once_may_be_the_next_time() {
     };
     let mut unclear = 0;
     let mut looks = 0..2000;
-    assert!(looks.all(|_| !bob.is_over(Process(0), elsewhere, 3, &mut unclear) || unclear > 500));
-    assert!(bob.is_over(Process(0), elsewhere, 3, &mut unclear));
+    assert!(looks.all(
+        |_| !bob.has_stopped_helping(Process(0), elsewhere, 3, &mut unclear) || unclear > 500
+    ));
+    assert!(bob.has_stopped_helping(Process(0), elsewhere, 3, &mut unclear));
     // One that succeeds begins the count anew.
-    assert!(!bob.is_over(Process(0), sender, 3, &mut unclear));
-    assert!(!bob.is_over(Process(0), elsewhere, 3, &mut unclear));
+    assert!(!bob.has_stopped_helping(Process(0), sender, 3, &mut unclear));
+    assert!(!bob.has_stopped_helping(Process(0), elsewhere, 3, &mut unclear));
 }
 
 /// Who has looked up where the memory is before it was hidden is refused too.
