@@ -117,7 +117,7 @@ impl<M: Memory> Endpoint<M> {
             }
             // A process that was about to send something is noted, and nothing else is known about it.
             let concerns = peer.met
-                || self.wanted_from_any > 0
+                || self.inlets.is_any_wanted()
                 || estate::is_noted(&self.memory, process, self.me);
             if !concerns && !awaited.contains(&process) {
                 continue;
@@ -255,8 +255,7 @@ impl<M: Memory> Endpoint<M> {
         let peer = &mut self.peers[process.index()];
         if peer.inlet.take().is_some() {
             self.memory.discard(Part::FastBox(process, self.me));
-            self.open.retain(|&open| open != process);
-            self.wanted.retain(|&wanted| wanted != process);
+            self.inlets.closed(process);
         }
         reclaimed.map(|_| ())
     }

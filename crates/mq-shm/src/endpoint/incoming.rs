@@ -98,10 +98,7 @@ impl<M: Memory> Endpoint<M> {
             // SAFETY: the segment lives as long as the endpoint, and does not move.
             let fastbox = unsafe { Found::at(self.memory.fastbox(from, self.me)) };
             peer.inlet = Some(Inlet::new(fastbox));
-            self.open.push(from);
-            if peer.wanted > 0 {
-                self.wanted.push(from);
-            }
+            self.inlets.opened(from, peer.wanted > 0);
         }
         step(Step::CellRead);
         peer.place.returns.0.push(cell, self.memory.cell(cell));

@@ -26,6 +26,7 @@ mod buffers;
 mod cooperative;
 mod deaths;
 mod incoming;
+mod inlets;
 mod peer;
 mod receive;
 mod rest;
@@ -37,6 +38,7 @@ mod transfer;
 
 use deaths::Deaths;
 pub use incoming::Incoming;
+use inlets::Inlets;
 pub use receive::Arrival;
 use receive::{Inbox, Rotation};
 pub use send::Sent;
@@ -136,12 +138,7 @@ pub struct Endpoint<M: Memory = Mapped> {
     pool: Pool,
     counters: Counters,
     inbox: Inbox,
-    /// Peers with a fastbox to this process.
-    open: Vec<Process>,
-    /// Those from which a message is wanted.
-    wanted: Vec<Process>,
-    /// How many times a message from anyone is wanted.
-    wanted_from_any: u32,
+    inlets: Inlets,
     rotation: Rotation,
     /// The process whose message was last peeked at, if it was a long one, and its number.
     peeked: (Process, u64),
@@ -210,9 +207,7 @@ impl<M: Memory> Endpoint<M> {
             pool: Pool::new(me, processes),
             counters: Counters::default(),
             inbox: Inbox::default(),
-            open: Vec::new(),
-            wanted: Vec::new(),
-            wanted_from_any: 0,
+            inlets: Inlets::default(),
             rotation: Rotation::default(),
             peeked: (me, 0),
             naming: Vec::new(),
@@ -269,7 +264,7 @@ impl<M: Memory> Endpoint<M> {
     #[inline]
     pub fn want(&mut self, process: Option<Process>) -> Result<(), ShmError> {
         let Some(process) = process else {
-            self.wanted_from_any += 1;
+            self.inlets.want_any();
             return Ok(());
         };
         self.geometry().check(process)?;
@@ -277,7 +272,7 @@ impl<M: Memory> Endpoint<M> {
         peer.wanted += 1;
         peer.met = true;
         if peer.wanted == 1 && peer.inlet.is_some() {
-            self.wanted.push(process);
+            self.inlets.want(process);
         }
         Ok(())
     }
@@ -286,17 +281,15 @@ impl<M: Memory> Endpoint<M> {
     #[inline]
     pub fn unwant(&mut self, process: Option<Process>) {
         let Some(process) = process else {
-            self.wanted_from_any = self.wanted_from_any.saturating_sub(1);
+            self.inlets.unwant_any();
             return;
         };
         let Some(peer) = self.peers.get_mut(process.index()) else {
             return;
         };
         peer.wanted = peer.wanted.saturating_sub(1);
-        if peer.wanted == 0
-            && let Some(at) = self.wanted.iter().position(|&wanted| wanted == process)
-        {
-            self.wanted.swap_remove(at);
+        if peer.wanted == 0 {
+            self.inlets.unwant(process);
         }
     }
 

@@ -139,25 +139,15 @@ impl<M: Memory> Endpoint<M> {
             })));
         }
         let quiet = self.inbox.shadow.is_empty() && self.place.queue.0.is_empty();
-        if quiet && self.open.len() == self.wanted.len() {
+        if quiet && self.inlets.all_are_wanted() {
             return Ok(None);
         }
         self.poll_elsewhere(others)
     }
 
-    /// The processes that are wanted and have a fastbox.
-    #[inline(always)]
-    pub(super) fn wanted_boxes(&self) -> &[Process] {
-        if self.wanted_from_any > 0 {
-            &self.open
-        } else {
-            &self.wanted
-        }
-    }
-
     #[inline(always)]
     pub(super) fn in_wanted_boxes(&self) -> Option<(Process, u32)> {
-        for &from in self.wanted_boxes() {
+        for &from in self.inlets.in_view() {
             if let Some(len) = self.in_box(from) {
                 return Some((from, len));
             }
@@ -169,7 +159,7 @@ impl<M: Memory> Endpoint<M> {
     /// what to pass to [`turns_to`](Self::turns_to) if it is taken.
     #[inline(always)]
     pub(super) fn in_wanted_boxes_by_turns(&self) -> Option<(Process, u32, usize)> {
-        let boxes = self.wanted_boxes();
+        let boxes = self.inlets.in_view();
         let mut at = self.rotation.first_wanted;
         for _ in 0..boxes.len() {
             if at >= boxes.len() {
@@ -232,18 +222,19 @@ impl<M: Memory> Endpoint<M> {
 
     fn in_one_other_box(&mut self, but: Option<Process>) -> Option<(Process, Held)> {
         self.next_turn();
-        if self.open.get(self.rotation.turn).copied() == but {
+        if self.inlets.open().get(self.rotation.turn).copied() == but {
             self.next_turn();
         }
         let from = *self
-            .open
+            .inlets
+            .open()
             .get(self.rotation.turn)
             .filter(|&&from| Some(from) != but)?;
         Some((from, Held::in_box(self.in_box(from)?)))
     }
 
     fn next_turn(&mut self) {
-        self.rotation.turn = if self.rotation.turn + 1 < self.open.len() {
+        self.rotation.turn = if self.rotation.turn + 1 < self.inlets.open().len() {
             self.rotation.turn + 1
         } else {
             0

@@ -155,7 +155,11 @@ impl<M: Memory> Endpoint<M> {
         !self.inbox.shadow.is_empty()
             || !self.place.queue.0.is_empty()
             || !self.place.returns.0.is_empty()
-            || self.open.iter().any(|&from| self.in_box(from).is_some())
+            || self
+                .inlets
+                .open()
+                .iter()
+                .any(|&from| self.in_box(from).is_some())
             || self.has_cell_back()
             || self.one_has_ended()
     }

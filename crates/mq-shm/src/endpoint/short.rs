@@ -78,7 +78,7 @@ impl<M: Memory> Endpoint<M> {
     /// The message in the box that was last peeked into for a long one, or, if that one has been taken, in the boxes
     /// after it.
     fn in_boxes_to_peek(&mut self) -> Option<(Process, u32)> {
-        let boxes = self.wanted_boxes();
+        let boxes = self.inlets.in_view();
         let (last, number) = self.peeked;
         let at = boxes.iter().position(|&from| from == last).unwrap_or(0);
         let at = at + usize::from(self.peers[last.index()].due != number);
@@ -134,7 +134,7 @@ impl<M: Memory> Endpoint<M> {
     /// Looks until a message has come; whether its length and its number are those that are looked for.
     #[inline(always)]
     fn watch(&self, idle: &mut Idle, is_it: impl Fn(u32, u64) -> bool) -> bool {
-        if self.wanted_boxes().is_empty() {
+        if self.inlets.in_view().is_empty() {
             return false;
         }
         let mut is_found = false;

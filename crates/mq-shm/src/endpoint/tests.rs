@@ -37,7 +37,7 @@ fn who_waits_looks_where_nothing_is_wanted_now_and_then() {
         let sent = alice.try_send(Process(1), [0; 2], b"by the box", 0);
         assert_eq!(sent.unwrap(), Sent::Whole);
     };
-    while bob.open.is_empty() {
+    while bob.inlets.open().is_empty() {
         send();
         assert!(bob.poll().unwrap().is_some());
     }
@@ -63,7 +63,7 @@ fn others_who_send_without_end_do_not_hide_that_one_has_ended() {
         assert_eq!(sent.unwrap(), Sent::Whole);
     };
     bob.want(None).unwrap();
-    while bob.open.len() < 2 {
+    while bob.inlets.open().len() < 2 {
         others.iter_mut().for_each(send);
         for _ in 0..2 {
             assert!(bob.poll().unwrap().is_some());
@@ -127,7 +127,7 @@ impl Server {
             clients: [1, 2, 3, 4].map(|number| join(number, number < 4)),
         };
         this.server.want(None).unwrap();
-        while this.server.open.len() < 3 {
+        while this.server.inlets.open().len() < 3 {
             (1..=3).for_each(|client| this.ask(Process(client)));
             for _ in 0..3 {
                 assert!(this.server.poll().unwrap().is_some());
@@ -180,7 +180,7 @@ impl Server {
 fn boxes_that_are_never_empty_do_not_hide_the_queue_nor_a_box_behind_them() {
     for asks in Asks::EVERY {
         let mut server = Server::new();
-        let last = server.server.open[2];
+        let last = server.server.inlets.open()[2];
         let seen = server.serve(asks, |client| client != last && client != Process(4));
         assert_eq!(seen, [last, Process(4)], "{asks:?}");
     }
@@ -190,7 +190,7 @@ fn boxes_that_are_never_empty_do_not_hide_the_queue_nor_a_box_behind_them() {
 fn a_queue_that_is_never_empty_does_not_hide_a_box_behind_another() {
     for asks in Asks::EVERY {
         let mut server = Server::new();
-        let last = server.server.open[2];
+        let last = server.server.inlets.open()[2];
         let seen = server.serve(asks, |client| client != last);
         assert_eq!(seen, [last], "{asks:?}");
     }

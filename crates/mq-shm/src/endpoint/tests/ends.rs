@@ -150,7 +150,7 @@ fn who_waits_for_room_in_a_box_sleeps_for_a_moment_at_a_time() {
         let [mut alice, mut bob] = [0, 1]
             .map(|number| Endpoint::join(Arc::clone(&segment), Process(number), options).unwrap());
         let send = |alice: &mut Endpoint<_>| alice.try_send(Process(1), [0; 2], b"short", 0);
-        while bob.open.is_empty() {
+        while bob.inlets.open().is_empty() {
             assert_eq!(send(&mut alice).unwrap(), Sent::Whole);
             assert!(matches!(bob.poll(), Ok(Some(Arrival::Message(_)))));
         }
@@ -275,7 +275,7 @@ fn who_goes_on_although_its_end_was_found_does_not_hide_others() {
     let send = |endpoint: &mut Endpoint<Arc<Heap>>| {
         let _ = endpoint.try_send(Process(1), [0; 2], b"short", 0).unwrap();
     };
-    while bob.open.len() < 2 {
+    while bob.inlets.open().len() < 2 {
         send(&mut alice);
         send(&mut carol);
         while bob.poll().unwrap().is_some() {}
