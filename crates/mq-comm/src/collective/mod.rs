@@ -22,7 +22,7 @@ use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::header::{self, Kind, Payload, Word};
 use crate::plain::{self, Plain};
-use crate::protocol::Number;
+use crate::protocol::{Number, Said};
 use crate::scope::Scope;
 use crate::status::Status;
 use crate::transport::Transport;
@@ -104,19 +104,13 @@ impl<T: Transport> Communicator<T> {
         let (process, word) = (self.member(to), operation.word(self.inner.number));
         let bytes = plain::bytes(elements);
         let mut core = self.inner.core();
-        let before = core.state.outboxes.abandoned;
-        match core.send(process, bits, word, bytes) {
-            Err(error) if error.is_refusal() => {
-                if core.state.outboxes.abandoned != before {
-                    return Ok(());
-                }
-                if bytes.len() > Payload::MOST {
-                    return Err(error);
-                }
+        match core.send_or_leave(process, bits, word, bytes) {
+            Ok(Said::Sent | Said::Waits) => Ok(()),
+            Err(error) if error.is_refusal() && bytes.len() <= Payload::MOST => {
                 core.tell(process, bits, word, Payload::of(bytes));
                 Ok(())
             }
-            said => said,
+            Err(error) => Err(error),
         }
     }
 

@@ -79,7 +79,7 @@ use progress::{Asked, Refusals, RollCall};
 use rings::Rings;
 use ways::Ways;
 
-pub(crate) use blocking::Out;
+pub(crate) use blocking::{Out, Said};
 pub(crate) use contexts::{Number, Offer};
 pub(crate) use follow::Follow;
 pub(crate) use leave::Failures;

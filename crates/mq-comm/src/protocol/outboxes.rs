@@ -29,7 +29,7 @@ pub(crate) struct Outboxes {
     /// What was left of them when something began to wait.
     sends_kept: i32,
     /// Sends of the program's that it gave up while they waited: they may go out all the same.
-    pub(crate) abandoned: u64,
+    pub(super) abandoned: u64,
 }
 
 #[derive(Debug, Default)]
