@@ -77,11 +77,15 @@ impl<T: Transport> Communicator<T> {
         self.inner.group[rank as usize]
     }
 
+    /// The process of a rank, and the two words of an eager message to it.
+    fn addressed(&self, operation: Operation, to: u32) -> (Process, u64, Word) {
+        let bits = header::bits(self.rank(), operation.tag);
+        (self.member(to), bits, operation.word(self.inner.number))
+    }
+
     /// Sends as part of an operation.
     fn put<E: Plain>(&self, operation: Operation, elements: &[E], to: u32) -> Result<(), Error> {
-        let bits = header::bits(self.rank(), operation.tag);
-        let process = self.member(to);
-        let word = operation.word(self.inner.number);
+        let (process, bits, word) = self.addressed(operation, to);
         self.inner
             .core()
             .send(process, bits, word, plain::bytes(elements))
@@ -100,8 +104,7 @@ impl<T: Transport> Communicator<T> {
     /// Sends what another rank waits for. If memory for it is refused, a short message follows when there is some, as
     /// does one that waits behind others; an [eager](Self::is_eager) one that fails has not been sent.
     fn say<E: Plain>(&self, operation: Operation, elements: &[E], to: u32) -> Result<(), Error> {
-        let bits = header::bits(self.rank(), operation.tag);
-        let (process, word) = (self.member(to), operation.word(self.inner.number));
+        let (process, bits, word) = self.addressed(operation, to);
         let bytes = plain::bytes(elements);
         let mut core = self.inner.core();
         match core.send_or_leave(process, bits, word, bytes) {
@@ -116,9 +119,8 @@ impl<T: Transport> Communicator<T> {
 
     /// Sends a short message as part of an operation, now or when there is memory for it.
     fn tell(&self, operation: Operation, message: &[u8], to: u32) {
-        let bits = header::bits(self.rank(), operation.tag);
-        let word = operation.word(self.inner.number);
-        let (process, message) = (self.member(to), Payload::of(message));
+        let (process, bits, word) = self.addressed(operation, to);
+        let message = Payload::of(message);
         self.inner.core().tell(process, bits, word, message);
     }
 
@@ -130,9 +132,7 @@ impl<T: Transport> Communicator<T> {
         elements: &'scope [E],
         to: u32,
     ) -> Result<(), Error> {
-        let bits = header::bits(self.rank(), operation.tag);
-        let word = operation.word(self.inner.number);
-        let process = self.member(to);
+        let (process, bits, word) = self.addressed(operation, to);
         scope.begin_send(process, bits, word, elements).map(|_| ())
     }
 

@@ -17,7 +17,6 @@
 use mq_shm::{Process, Stretch};
 
 use super::arrive::corrupt;
-use super::outboxes::What;
 use super::rings::Pull;
 use super::{Core, Follow, State, Target};
 use crate::error::Error;
@@ -151,10 +150,7 @@ impl<T: Transport> Core<T> {
         };
         let stretch = given.stretch(self.state.me, 0);
         step(Step::GoingAhead);
-        let what = What::Words(said.to_bytes());
-        if self.transmit(to, header, what, 0).is_err() {
-            self.put_off(to, header, What::Words(said.to_bytes()), 0);
-        }
+        let _ = self.transmit_or_owe(to, header, said.to_bytes());
         self.push_told_last(to, send, stretch);
         step(Step::GoneAhead);
         // The other rings have their turn again with every step.

@@ -302,14 +302,18 @@ impl<T: Transport> Core<T> {
         }
     }
 
+    /// Whether an error is that of a request which is waited for, and not of something else that failed in the same
+    /// round: it is not complete, or it was ended because of the error, and says less.
+    pub(super) fn is_its_own(&self, request: u32) -> bool {
+        !self.is_done(request) || self.state.requests.at(request).outcome == Outcome::Withdrawn
+    }
+
     /// Waits until a request is complete.
     pub(crate) fn wait(&mut self, request: u32) -> Result<(), Error> {
         self.idle.reset();
         while !self.is_done(request) {
             if let Err(error) = self.progress_for(None, |_| vec![request]) {
-                // A request that was ended because of the error says less.
-                let is_withdrawn = self.state.requests.at(request).outcome == Outcome::Withdrawn;
-                if !self.is_done(request) || is_withdrawn {
+                if self.is_its_own(request) {
                     return Err(error);
                 }
                 // It has come to its end in a round in which something else failed.

@@ -216,7 +216,16 @@ impl<T: Transport> Core<T> {
         about: u64,
         payload: Payload,
     ) -> Result<(), Error> {
-        let header = [about, Word::answer(kind).0];
+        self.transmit_or_owe(to, [about, Word::answer(kind).0], payload)
+    }
+
+    /// Sends a message of the protocol's own; if it cannot be sent, it waits in the outbox all the same.
+    pub(super) fn transmit_or_owe(
+        &mut self,
+        to: Process,
+        header: [u64; 2],
+        payload: Payload,
+    ) -> Result<(), Error> {
         let sent = self.transmit(to, header, What::Words(payload), 0);
         if sent.is_err() && to != self.state.me {
             self.put_off(to, header, What::Words(payload), 0);
@@ -234,10 +243,7 @@ impl<T: Transport> Core<T> {
         {
             return;
         }
-        let header = [bits, word.0];
-        if self.transmit(to, header, What::Words(payload), 0).is_err() && to != self.state.me {
-            self.put_off(to, header, What::Words(payload), 0);
-        }
+        let _ = self.transmit_or_owe(to, [bits, word.0], payload);
     }
 
     /// Sends what can be sent now, and puts the rest into the outbox. Nothing is sent to a process that has

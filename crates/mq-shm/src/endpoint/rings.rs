@@ -12,12 +12,12 @@ use crate::steps::{Step, step};
 /// The rings of this process: which process is at the other end of each.
 #[derive(Debug, Default)]
 pub(super) struct Rings {
-    pub(super) rings: [State; RINGS as usize],
+    pub(super) own: [OwnRing; RINGS as usize],
 }
 
 /// What a ring's owner knows about it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct State {
+pub(super) struct OwnRing {
     /// Whether its memory is there.
     pub(super) committed: bool,
     /// The process at the other end, until all that was promised has gone through.
@@ -37,28 +37,28 @@ pub(super) struct State {
 impl Rings {
     /// Whether something promised is on its way through any ring: then the process only naps.
     pub(super) fn busy(&self) -> bool {
-        self.rings.iter().any(|ring| ring.with.is_some())
+        self.own.iter().any(|ring| ring.with.is_some())
     }
 
     /// The ring between this process and another in which something is in transit, or was the last
     /// time.
     pub(super) fn leading_to(&self, other: Process) -> Option<usize> {
-        let find = |is: &dyn Fn(&State) -> bool| self.rings.iter().position(is);
+        let find = |is: &dyn Fn(&OwnRing) -> bool| self.own.iter().position(is);
         find(&|ring| ring.with == Some(other))
             .or_else(|| find(&|ring| ring.with.is_none() && ring.before == Some(other)))
     }
 
     /// A ring in which nothing is in transit.
     pub(super) fn free(&self) -> Option<usize> {
-        let free = |ring: &State| ring.with.is_none();
-        let has_memory = |ring: &State| free(ring) && ring.committed;
-        let find = |is: &dyn Fn(&State) -> bool| self.rings.iter().position(is);
+        let free = |ring: &OwnRing| ring.with.is_none();
+        let has_memory = |ring: &OwnRing| free(ring) && ring.committed;
+        let find = |is: &dyn Fn(&OwnRing) -> bool| self.own.iter().position(is);
         find(&has_memory).or_else(|| find(&free))
     }
 
     /// Whether there is a ring other than this one in which nothing is in transit.
     pub(super) fn has_other_free<M: Memory>(&self, memory: &M, me: Process, number: usize) -> bool {
-        let rings = self.rings.iter().enumerate();
+        let rings = self.own.iter().enumerate();
         let mut others = rings.filter(|&(at, _)| at != number);
         others.any(|(at, state)| {
             state.with.is_none() || memory.ring(me, at as u32).is_empty(state.promised)
@@ -74,7 +74,7 @@ impl Rings {
         process: Process,
         struck_out: bool,
     ) {
-        for (number, state) in self.rings.iter_mut().enumerate() {
+        for (number, state) in self.own.iter_mut().enumerate() {
             let ring = memory.ring(me, number as u32);
             if state.with == Some(process) && (struck_out || !ring.awaits(state.lent_until)) {
                 ring.restart_after(state.promised);
@@ -84,7 +84,7 @@ impl Rings {
     }
 }
 
-impl State {
+impl OwnRing {
     /// Promises buffers for this many bytes between this process and `other`, which fills them if
     /// they are lent; returns the number of the first.
     pub(super) fn promise(&mut self, ring: &Ring, other: Process, bytes: usize, lent: bool) -> u64 {
@@ -129,15 +129,13 @@ impl<M: Memory> Endpoint<M> {
         let Some(number) = self.rings.leading_to(to).or_else(|| self.rings.free()) else {
             return Ok(None);
         };
-        let state = &mut self.rings.rings[number];
-        let number = number as u32;
+        let state = &mut self.rings.own[number];
         if !state.committed {
-            self.memory.commit(Part::Ring(self.me, number))?;
+            self.memory.commit(Part::Ring(self.me, number as u32))?;
             state.committed = true;
         }
         step(Step::RingTaken);
-        let first = state.promise(self.memory.ring(self.me, number), to, bytes, false);
-        Ok(Some((RingId(number), first)))
+        Ok(Some(self.promise(number, to, bytes, false)))
     }
 
     /// [`take_ring`](Self::take_ring) for a message that `to` has not asked for, and may leave in the ring:
@@ -151,17 +149,15 @@ impl<M: Memory> Endpoint<M> {
         if !self.rings.has_other_free(&self.memory, self.me, number) {
             return None;
         }
-        let state = &mut self.rings.rings[number];
-        let number = number as u32;
-        let ring = self.memory.ring(self.me, number);
+        let state = &self.rings.own[number];
+        let ring = self.memory.ring(self.me, number as u32);
         let is_lent = state.lent && !ring.is_empty(state.promised);
         let buffers = bytes.div_ceil(BUFFER_BYTES) as u64;
         if is_lent || ring.room_after(state.promised) < buffers {
             return None;
         }
         step(Step::RingTaken);
-        let first = state.promise(ring, to, bytes, false);
-        Some((RingId(number), first))
+        Some(self.promise(number, to, bytes, false))
     }
 
     /// A ring of this process's for this many bytes of a message *from* another: one that has led there and
@@ -180,20 +176,33 @@ impl<M: Memory> Endpoint<M> {
         if !self.rings.has_other_free(&self.memory, self.me, number) {
             return None;
         }
-        let state = &mut self.rings.rings[number];
-        let number = number as u32;
-        let ring = self.memory.ring(self.me, number);
+        let state = &self.rings.own[number];
+        let ring = self.memory.ring(self.me, number as u32);
         if !(state.lent || ring.is_empty(state.promised)) {
             return None;
         }
-        let first = state.promise(ring, from, bytes, true);
+        let promised = self.promise(number, from, bytes, true);
         step(Step::RingLent);
-        Some((RingId(number), first))
+        Some(promised)
+    }
+
+    /// Promises buffers of a ring of this process's: see [`OwnRing::promise`].
+    fn promise(
+        &mut self,
+        number: usize,
+        other: Process,
+        bytes: usize,
+        lent: bool,
+    ) -> (RingId, u64) {
+        let id = RingId(number as u32);
+        let ring = self.memory.ring(self.me, id.0);
+        let first = self.rings.own[number].promise(ring, other, bytes, lent);
+        (id, first)
     }
 
     /// Takes back a ring of this process's if all that was promised has gone through; whether it is free.
     pub fn free_ring(&mut self, ring: RingId) -> bool {
-        let Some(state) = self.rings.rings.get_mut(ring.0 as usize) else {
+        let Some(state) = self.rings.own.get_mut(ring.0 as usize) else {
             return true;
         };
         if state.with.is_some() && self.memory.ring(self.me, ring.0).is_empty(state.promised) {
@@ -207,7 +216,7 @@ impl<M: Memory> Endpoint<M> {
     #[must_use]
     pub fn has_ring_to_lend(&self, other: Process) -> bool {
         let is_empty = |number: usize| {
-            let state = &self.rings.rings[number];
+            let state = &self.rings.own[number];
             (self.memory.ring(self.me, number as u32)).is_empty(state.promised)
                 && self.rings.has_other_free(&self.memory, self.me, number)
         };

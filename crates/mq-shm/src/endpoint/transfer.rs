@@ -182,7 +182,7 @@ impl<M: Memory> Endpoint<M> {
     fn other_end(&self, stretch: Stretch) -> Result<Option<Process>, ShmError> {
         let (owner, ring) = (stretch.owner, stretch.ring);
         if owner == self.me {
-            let Some(state) = self.rings.rings.get(ring.0 as usize) else {
+            let Some(state) = self.rings.own.get(ring.0 as usize) else {
                 return Err(no_ring(owner));
             };
             // For a ring that was taken back from a process that has ended, it is known where it led.

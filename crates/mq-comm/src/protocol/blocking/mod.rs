@@ -11,7 +11,7 @@ mod send;
 
 use super::{Core, Failures, Hand};
 use crate::error::Error;
-use crate::request::{Outcome, Stage};
+use crate::request::Stage;
 use crate::status::Status;
 use crate::transport::Transport;
 
@@ -53,11 +53,9 @@ impl<T: Transport> Core<T> {
             self.see_off(request);
             return Err(error);
         }
-        let slot = self.state.requests.at(request);
-        let mut result = slot.result();
+        let mut result = self.state.requests.at(request).result();
         if let Err(error) = round {
-            if slot.outcome == Outcome::Withdrawn {
-                // The request was ended because of that error, and says less.
+            if self.is_its_own(request) {
                 result = Err(error);
             } else if has_begun {
                 // It has come to its end in a round in which something else failed.
