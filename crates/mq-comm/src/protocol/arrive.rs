@@ -16,7 +16,7 @@ use crate::transport::Arrived;
 
 /// Where the bytes of a message that has come are.
 #[derive(Clone, Copy)]
-enum Bytes {
+enum Located {
     /// With it, or in the parts that follow.
     Here,
     /// At the sender.
@@ -80,10 +80,10 @@ impl State {
         let bytes = match word.kind() {
             Some(Kind::Announce) => {
                 let announced = announcement(message);
-                Bytes::Announced(announced.ok_or_else(|| corrupt("an announcement", from))?)
+                Located::Announced(announced.ok_or_else(|| corrupt("an announcement", from))?)
             }
-            Some(Kind::Ahead) => Bytes::Ahead(Ahead::read(message)?),
-            _ => Bytes::Here,
+            Some(Kind::Ahead) => Located::Ahead(Ahead::read(message)?),
+            _ => Located::Here,
         };
         let class = word.class().ok_or_else(|| corrupt("a class", from))?;
         let envelope = header::envelope(bits, word.context(), class);
@@ -121,25 +121,25 @@ impl State {
         message: &mut impl Arrived,
         envelope: MpiEnvelope,
         word: Word,
-        bytes: Bytes,
+        bytes: Located,
     ) -> Result<Follow, Error> {
         let from = message.source();
         let [bits, _] = message.header();
         self.profile.unexpected += 1;
         let (total, body) = match &bytes {
-            Bytes::Announced(announced) => {
+            Located::Announced(announced) => {
                 let (exposed, name) = (announced.exposed(), Name(announced.send));
                 (announced.bytes, Body::Announced { exposed, name })
             }
-            Bytes::Ahead(ahead) => (ahead.bytes as u64, Body::Ring),
-            Bytes::Here => (message.total(), Body::Here),
+            Located::Ahead(ahead) => (ahead.bytes as u64, Body::Ring),
+            Located::Here => (message.total(), Body::Here),
         };
         let kept = self.messages.add(from, bits, word, total, body);
         match self.matching.keep(envelope, kept) {
             Ok(name) => self.messages.at_mut(kept).name = Some(name),
             Err(error) => {
                 self.messages.release(kept);
-                if let Bytes::Ahead(ahead) = bytes {
+                if let Located::Ahead(ahead) = bytes {
                     self.pull_ahead(from, ahead, Target::Nowhere);
                 }
                 return Err(error);
@@ -147,7 +147,7 @@ impl State {
         }
         step(Step::MessageKept);
         match bytes {
-            Bytes::Here => {
+            Located::Here => {
                 let bytes = &mut self.messages.at_mut(kept).bytes;
                 append(bytes, message);
                 if (bytes.len() as u64) < total {
@@ -156,8 +156,8 @@ impl State {
                 }
                 Ok(self.after_keeping(from))
             }
-            Bytes::Announced(_) => Ok(Follow::Nothing),
-            Bytes::Ahead(ahead) => {
+            Located::Announced(_) => Ok(Follow::Nothing),
+            Located::Ahead(ahead) => {
                 self.pull_ahead(from, ahead, Target::Message(kept));
                 Ok(Follow::TooEarly)
             }
@@ -165,20 +165,20 @@ impl State {
     }
 
     /// A receive takes a message whose first part is there.
-    fn begin(&mut self, receive: u32, message: &mut impl Arrived, bits: u64, bytes: &Bytes) {
+    fn begin(&mut self, receive: u32, message: &mut impl Arrived, bits: u64, bytes: &Located) {
         let slot = self.requests.at_mut(receive);
         slot.peer = message.source();
         slot.bits = bits;
         match *bytes {
-            Bytes::Here => {}
-            Bytes::Announced(announced) => {
+            Located::Here => {}
+            Located::Announced(announced) => {
                 slot.total = announced.bytes;
                 slot.exposed = announced.exposed();
                 slot.its_name = Name(announced.send);
                 slot.stage = Stage::Fetching;
                 return;
             }
-            Bytes::Ahead(ahead) => {
+            Located::Ahead(ahead) => {
                 slot.total = ahead.bytes as u64;
                 slot.stage = Stage::Pulling;
                 let from = slot.peer;
@@ -210,14 +210,14 @@ impl State {
         self.requests.complete_at_once(receive, outcome);
     }
 
-    /// A message whose communicator no longer exists.
-    fn discard(&mut self, message: &mut impl Arrived, bytes: &Bytes) -> Follow {
+    /// A message that nobody will receive: its communicator is over here or revoked, or this process leaves.
+    fn discard(&mut self, message: &mut impl Arrived, bytes: &Located) -> Follow {
         match *bytes {
-            Bytes::Here => {}
-            Bytes::Announced(Announcement { send, .. }) => {
+            Located::Here => {}
+            Located::Announced(Announcement { send, .. }) => {
                 return Follow::Discarded { name: Name(send) };
             }
-            Bytes::Ahead(ahead) => {
+            Located::Ahead(ahead) => {
                 self.pull_ahead(message.source(), ahead, Target::Nowhere);
                 return Follow::Nothing;
             }

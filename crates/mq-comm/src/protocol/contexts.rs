@@ -45,7 +45,7 @@ use crate::transport::Transport;
 /// The communicators of this process, by number. Free numbers are not here.
 #[derive(Debug)]
 pub(crate) struct Contexts {
-    lives: BTreeMap<Number, Life>,
+    numbers: BTreeMap<Number, Standing>,
     processes: u32,
     /// How many of them are revoked.
     pub(super) revoked: usize,
@@ -53,7 +53,7 @@ pub(crate) struct Contexts {
 
 /// What a number that is not free stands for.
 #[derive(Debug)]
-enum Life {
+enum Standing {
     Early {
         /// The engine has its contexts.
         in_engine: bool,
@@ -69,7 +69,7 @@ enum Life {
     Doubtful,
 }
 
-impl Life {
+impl Standing {
     /// For a number that is heard of before its communicator is complete here.
     fn early() -> Self {
         Self::Early {
@@ -101,7 +101,7 @@ pub(super) const fn is_of_collectives(context: u32) -> bool {
 impl Contexts {
     pub(super) fn new(processes: u32) -> Self {
         Self {
-            lives: BTreeMap::new(),
+            numbers: BTreeMap::new(),
             processes,
             revoked: 0,
         }
@@ -115,12 +115,12 @@ impl Contexts {
     pub(crate) fn offer(&self, first: Number) -> Offer {
         let behind = Number(first.0.saturating_add(OFFERED));
         let mut free = u64::MAX;
-        for (&number, _) in self.lives.range(first..behind) {
+        for (&number, _) in self.numbers.range(first..behind) {
             free &= !(1 << (number.0 - first.0));
         }
         let mut later = behind;
         if free == 0 {
-            for (&number, _) in self.lives.range(behind..) {
+            for (&number, _) in self.numbers.range(behind..) {
                 if number != later {
                     break;
                 }
@@ -132,34 +132,36 @@ impl Contexts {
 
     /// The communicator of a context, if it is complete here.
     pub(super) fn open(&self, context: u32) -> Option<&Open> {
-        match self.lives.get(&Number::of(context)) {
-            Some(Life::Open(open)) => Some(open),
+        match self.numbers.get(&Number::of(context)) {
+            Some(Standing::Open(open)) => Some(open),
             _ => None,
         }
     }
 
     /// A communicator is over at another member, or at this one, which hears so from itself.
     pub(super) fn closed(&mut self, number: Number, at: Process) {
-        match self.lives.entry(number).or_insert_with(Life::early) {
-            Life::Early { over_at, .. } | Life::Open(Open { over_at, .. }) => over_at.push(at),
-            Life::Closing { awaited } => {
+        match self.numbers.entry(number).or_insert_with(Standing::early) {
+            Standing::Early { over_at, .. } | Standing::Open(Open { over_at, .. }) => {
+                over_at.push(at);
+            }
+            Standing::Closing { awaited } => {
                 awaited.retain(|&other| other != at);
                 if awaited.is_empty() {
-                    self.lives.remove(&number);
+                    self.numbers.remove(&number);
                 }
             }
-            Life::Doubtful => {}
+            Standing::Doubtful => {}
         }
     }
 
     /// A process has ended: it sends nothing any more.
     pub(super) fn gone(&mut self, process: Process, how: Gone) {
-        self.lives.retain(|_, life| match life {
-            Life::Closing { awaited } => {
+        self.numbers.retain(|_, standing| match standing {
+            Standing::Closing { awaited } => {
                 awaited.retain(|&other| other != process);
                 !awaited.is_empty()
             }
-            Life::Open(open) => {
+            Standing::Open(open) => {
                 let is_news = how == Gone::Died
                     && open.members.contains(&process)
                     && !open.acknowledged.contains(&process);
@@ -168,13 +170,13 @@ impl Contexts {
                 }
                 true
             }
-            Life::Early { .. } | Life::Doubtful => true,
+            Standing::Early { .. } | Standing::Doubtful => true,
         });
     }
 
     /// The user acknowledges the members that have died, among them some that are not [gone](Self::gone) yet.
     pub(crate) fn acknowledge(&mut self, number: Number, not_gone: Vec<Process>) {
-        if let Some(Life::Open(open)) = self.lives.get_mut(&number) {
+        if let Some(Standing::Open(open)) = self.numbers.get_mut(&number) {
             open.unacknowledged = None;
             open.acknowledged = not_gone;
         }
@@ -190,11 +192,11 @@ impl State {
     }
 
     fn admit_other(&mut self, number: Number) -> bool {
-        let life = self.contexts.lives.entry(number);
-        match life.or_insert_with(Life::early) {
-            Life::Open(_) => return true,
-            Life::Closing { .. } | Life::Doubtful => return false,
-            Life::Early { in_engine, .. } => {
+        let standing = self.contexts.numbers.entry(number);
+        match standing.or_insert_with(Standing::early) {
+            Standing::Open(_) => return true,
+            Standing::Closing { .. } | Standing::Doubtful => return false,
+            Standing::Early { in_engine, .. } => {
                 if core::mem::replace(in_engine, true) {
                     return true;
                 }
@@ -212,8 +214,8 @@ impl State {
 
     /// Returns whether the communicator is revoked already.
     fn add_communicator(&mut self, number: Number, members: Rc<[Process]>) -> bool {
-        let (in_engine, over_at, revoked) = match self.contexts.lives.remove(&number) {
-            Some(Life::Early {
+        let (in_engine, over_at, revoked) = match self.contexts.numbers.remove(&number) {
+            Some(Standing::Early {
                 in_engine,
                 over_at,
                 revoked,
@@ -235,7 +237,7 @@ impl State {
             acknowledged: Vec::new(),
             revoked,
         };
-        self.contexts.lives.insert(number, Life::Open(open));
+        self.contexts.numbers.insert(number, Standing::Open(open));
         revoked
     }
 }
@@ -252,7 +254,7 @@ impl<T: Transport> Core<T> {
     /// A communicator is over here. Messages that nobody has received are discarded, receives cancelled, and
     /// the others told.
     pub(crate) fn remove_communicator(&mut self, number: Number) -> Result<(), Error> {
-        let Some(Life::Open(open)) = self.state.contexts.lives.remove(&number) else {
+        let Some(Standing::Open(open)) = self.state.contexts.numbers.remove(&number) else {
             return Ok(());
         };
         self.state.count_out(open.revoked);
@@ -265,8 +267,8 @@ impl<T: Transport> Core<T> {
         let mut awaited = living.clone();
         awaited.retain(|member| !open.over_at.contains(member));
         if !awaited.is_empty() {
-            let closing = Life::Closing { awaited };
-            self.state.contexts.lives.insert(number, closing);
+            let closing = Standing::Closing { awaited };
+            self.state.contexts.numbers.insert(number, closing);
         }
         for member in living {
             let said = self.answer(member, Kind::Closed, number.0.into(), Payload::default());
@@ -285,12 +287,16 @@ impl<T: Transport> Core<T> {
             if !offer.has(first, number) {
                 continue;
             }
-            let before = self.state.contexts.lives.insert(number, Life::Doubtful);
-            let was_revoked = before.as_ref().is_some_and(Life::is_revoked);
+            let before = self
+                .state
+                .contexts
+                .numbers
+                .insert(number, Standing::Doubtful);
+            let was_revoked = before.as_ref().is_some_and(Standing::is_revoked);
             self.state.count_out(was_revoked);
             if matches!(
                 before,
-                Some(Life::Early {
+                Some(Standing::Early {
                     in_engine: true,
                     ..
                 })

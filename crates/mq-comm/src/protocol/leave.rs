@@ -174,7 +174,8 @@ fn unless_refused(answered: Result<(), Error>) -> Result<(), Error> {
     }
 }
 
-/// The stages of sends whose memory others still need.
+/// The stages of requests that are seen through before this process leaves: of a send that its receiver has not fetched
+/// or answered, or for which no ring is free yet, and of a receive to which its sender has to give a ring.
 const UNFETCHED: [Stage; 3] = [Stage::Announced, Stage::WantsRing, Stage::AwaitsRing];
 
 impl State {
@@ -204,7 +205,8 @@ impl State {
             || self.requests.is_any_in(&UNFETCHED, last)
     }
 
-    /// A process to which something still has to be sent.
+    /// A process that keeps this one waiting: there is no room for what is to be sent there, or it has not done its
+    /// part for a request.
     fn who_keeps_it(&self) -> Option<Process> {
         let large = || {
             let mut all = self.requests.all();

@@ -23,8 +23,15 @@ pub(crate) struct Outboxes {
     by_process: Vec<Outbox>,
     /// Processes for which something waits.
     clogged: Vec<Process>,
-    /// Messages that may go straight to the transport before this process looks at what has come: none while
-    /// something waits.
+    /// Messages that may go straight to the transport before this process looks at what has come. Each counts it down,
+    /// also below 0:
+    ///
+    /// | it is | while | the next message |
+    /// | --- | --- | --- |
+    /// | above 0 | nothing waits, and no communicator is revoked | goes straight to the transport |
+    /// | 0 or less | the same, but all that were allowed are gone | makes this process look, and allow more |
+    /// | 0 or less | something waits | waits behind it |
+    /// | 0 or less | nothing waits, and a communicator is revoked | is refused if it is of that one; after each 256th of the others, this process looks, and begins again at 0: see [`stopped`](Self::stopped) |
     sends_left: i32,
     /// What was left of them when something began to wait.
     sends_kept: i32,
@@ -123,7 +130,8 @@ impl Outboxes {
         self.sends_left >= 0
     }
 
-    /// Messages that were about to be sent since no more were allowed.
+    /// Messages that were about to be sent since no more were allowed: while a communicator is revoked, they are
+    /// counted although each is looked at.
     pub(super) fn stopped(&self) -> i32 {
         -self.sends_left
     }

@@ -51,7 +51,8 @@ impl Name {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
     Free,
-    /// A blocking receive: every message that no posted receive takes is offered to it.
+    /// A receive in no queue: it is about to be posted, or a probe has found its message; or it is a blocking one,
+    /// and every message that no posted receive takes is offered to it.
     Hand,
     Posted,
     Filling,
@@ -90,7 +91,8 @@ pub(crate) struct NoRing {
 /// about either is told by the sign of a number that was just increased.
 pub(super) const SPECIAL: u32 = 1 << 31;
 
-/// A request.
+/// A request. What is said to be set later still has the value of an earlier request until then: only what every
+/// request has is written when one is added.
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) generation: u32,
@@ -103,14 +105,18 @@ pub(crate) struct Slot {
     pub(crate) context: u32,
     /// The first word of the message, once it is known.
     pub(crate) bits: u64,
+    /// The second word of a send's message, if that was eager; set later, where a send could not go out at once, or is
+    /// this process's own.
     pub(crate) word: Word,
-    /// Bytes of the message.
+    /// Bytes of the message. Of a send that goes through a ring, as many as its receiver wants, from when that asks for
+    /// the ring until the last is in it.
     pub(crate) total: u64,
     /// Bytes that have come, or gone out.
     pub(crate) done: usize,
-    /// Its name at the other end, once that has said it.
+    /// Its name at the other end. Set later, where that says it: of a receive, with the announcement; of a send, where
+    /// its receiver asks for a ring.
     pub(crate) its_name: Name,
-    /// Where the bytes of an announced message are.
+    /// Where the bytes of a receive's announced message are. Set later, with `its_name`.
     pub(crate) exposed: Exposed,
     /// Its name in the posted queue.
     pub(crate) posted: Option<Handle>,
@@ -167,7 +173,8 @@ impl Slot {
         self.generation >= SPECIAL
     }
 
-    /// How many bytes of the message the buffer takes.
+    /// How many bytes of the message the buffer takes; of a send through a ring, how many its receiver wants, as
+    /// `total` says.
     pub(crate) fn room(&self) -> usize {
         usize::try_from(self.total).map_or(self.buffer.len(), |total| total.min(self.buffer.len()))
     }

@@ -11,7 +11,7 @@ use mq_core::Entry;
 use mq_core::mpi::{MpiPattern, TagSelector};
 use mq_shm::Process;
 
-use super::{Contexts, Life, Number, Open, is_of_collectives};
+use super::{Contexts, Number, Open, Standing, is_of_collectives};
 use crate::collective::is_of_agreement;
 use crate::error::Error;
 use crate::header::{Kind, Payload};
@@ -28,7 +28,7 @@ impl Contexts {
     }
 
     pub(crate) fn is_revoked(&self, number: Number) -> bool {
-        self.lives.get(&number).is_some_and(Life::is_revoked)
+        self.numbers.get(&number).is_some_and(Standing::is_revoked)
     }
 
     /// Whether messages of this context with this tag are neither sent nor taken in, since its communicator is
@@ -52,14 +52,14 @@ impl Contexts {
 
     /// Whether a process may say that a communicator is revoked: a member, as far as the members are known.
     pub(crate) fn may_revoke(&self, number: Number, process: Process) -> bool {
-        match self.lives.get(&number) {
-            Some(Life::Open(open)) => open.members.contains(&process),
+        match self.numbers.get(&number) {
+            Some(Standing::Open(open)) => open.members.contains(&process),
             _ => true,
         }
     }
 }
 
-impl Life {
+impl Standing {
     pub(super) fn is_revoked(&self) -> bool {
         match self {
             Self::Early { revoked, .. } | Self::Open(Open { revoked, .. }) => *revoked,
@@ -106,15 +106,15 @@ impl<T: Transport> Core<T> {
     /// queues, and the other members are told.
     #[cold]
     pub(crate) fn revoke(&mut self, number: Number) -> Result<(), Error> {
-        let lives = &mut self.state.contexts.lives;
-        let life = lives.entry(number).or_insert_with(Life::early);
-        if !life.revoke() {
+        let numbers = &mut self.state.contexts.numbers;
+        let standing = numbers.entry(number).or_insert_with(Standing::early);
+        if !standing.revoke() {
             return Ok(());
         }
-        let (in_engine, members) = match life {
-            Life::Open(open) => (true, Some(open.members.clone())),
-            Life::Early { in_engine, .. } => (*in_engine, None),
-            Life::Closing { .. } | Life::Doubtful => return Ok(()),
+        let (in_engine, members) = match standing {
+            Standing::Open(open) => (true, Some(open.members.clone())),
+            Standing::Early { in_engine, .. } => (*in_engine, None),
+            Standing::Closing { .. } | Standing::Doubtful => return Ok(()),
         };
         self.state.count_in();
         let told = members.map_or(Ok(()), |members| self.tell_of_revocation(number, &members));
