@@ -3,7 +3,7 @@
 mod common;
 
 use common::watchdog;
-use mq_comm::{Error, Process, Source, Tag, TagSelector, World};
+use mq_comm::{Error, Options, Process, Source, Tag, TagSelector, World};
 
 #[test]
 fn messages_do_not_cross_communicators() {
@@ -258,6 +258,48 @@ fn a_probe_finds_what_a_receive_takes() {
             .unwrap()
             .is_none()
     );
+}
+
+/// The process goes on in another communicator.
+#[test]
+fn who_drops_the_world_discards_what_is_sent_in_it() {
+    let _dog = watchdog("a world that is dropped");
+    let mut seats = World::seats(2, &Options::default()).unwrap();
+    let (second, first) = (seats.pop().unwrap(), seats.pop().unwrap());
+    // What has come when the world is dropped, and what comes later.
+    let messages = |world: &World| {
+        for bytes in [1, 300_000] {
+            world.send(&vec![1_u8; bytes], 1, 0)?;
+        }
+        Ok::<_, Error>(())
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let world = first.take().unwrap();
+            let kept = world.dup().unwrap();
+            let early = [1, 300_000].map(|bytes| world.isend(vec![1_u8; bytes], 1, 0).unwrap());
+            kept.send(&[1_u8], 1, 1).unwrap();
+            for sending in early {
+                sending.wait().unwrap();
+            }
+            messages(&world).unwrap();
+            kept.send(&[2_u8], 1, 2).unwrap();
+        });
+        scope.spawn(|| {
+            let world = second.take().unwrap();
+            let kept = world.dup().unwrap();
+            let handle = world.communicator().clone();
+            let mut byte = [0_u8];
+            kept.recv(&mut byte, 0, 1).unwrap();
+            // Of what has come, the short message is kept here; the other waits at its sender.
+            assert!(world.iprobe(0, 0).unwrap().is_some());
+            drop(world);
+            assert!(handle.iprobe(0, 0).unwrap().is_some(), "a handle is left");
+            drop(handle);
+            kept.recv(&mut byte, 0, 2).unwrap();
+            assert_eq!((byte, kept.unexpected_bytes()), ([2], 0));
+        });
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod common;
 
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use common::hindered::{Hindered, Hindrance, join};
 use common::{is_refusal, watchdog};
@@ -138,9 +139,12 @@ fn a_barrier_and_a_dup_whose_words_are_refused_at_first_succeed_at_all() {
     }
 }
 
-/// The second word waits behind the first in an outbox until its rank gives up: it goes out once all the same.
+/// Longer than a wait that is not of a collective operation.
+const LONG: Duration = Duration::from_millis(1_300);
+
+/// Others wait for this rank, and what they have said for an operation must not be taken for the next.
 #[test]
-fn no_word_of_a_barrier_goes_out_twice() {
+fn barriers_of_a_rank_that_gets_no_memory_for_long_stay_in_step() {
     let _dog = watchdog("barriers with refusals of more than a second");
     let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
     let open = || Mapped::open(memory.file().try_clone_to_owned().unwrap(), "it").unwrap();
@@ -153,28 +157,67 @@ fn no_word_of_a_barrier_goes_out_twice() {
                 world.barrier().unwrap();
                 assert!(*entered.lock().unwrap() >= number, "barrier {number}");
             }
+            let [first, second] = [0, 1].map(|_| world.dup().unwrap());
+            first.send(&[1_u8], 0, 0).unwrap();
+            second.send(&[2_u8], 0, 0).unwrap();
         }
     });
     let (world, hindrance) = join(open(), 0, &Options::default());
-    hindrance.refuses.set(true);
+    let refuse = |long| hindrance.refuses_until.set(Some(Instant::now() + long));
     for number in 1..=3 {
-        if number == 3 {
-            hindrance.refuses.set(false);
-            // Whatever is in the outbox reaches the other, before this rank has entered the barrier.
-            for _ in 0..50 {
-                world.progress().unwrap();
-                std::thread::sleep(std::time::Duration::from_millis(2));
-            }
-        }
+        refuse(if number == 3 { Duration::ZERO } else { LONG });
         *entered.lock().unwrap() = number;
-        // The other's word for a barrier comes only when it has passed the one before.
-        if number < 3 {
-            let _ = world.barrier();
-        } else {
-            world.barrier().unwrap();
-        }
+        world.barrier().unwrap();
+    }
+    let duplicates = [LONG, Duration::ZERO].map(|long| {
+        refuse(long);
+        world.dup().unwrap()
+    });
+    for (number, communicator) in (1..).zip(duplicates) {
+        let mut word = [0_u8];
+        communicator.recv(&mut word, 1, 0).unwrap();
+        assert_eq!(word, [number]);
     }
     other.join().unwrap();
+}
+
+/// One that takes in what has come before it calls the broadcast would not hear of a part that was withdrawn.
+#[test]
+fn a_broadcast_reaches_one_though_memory_for_another_is_refused_for_long() {
+    let _dog = watchdog("a broadcast with refusals of more than a second");
+    for bytes in [60_000, 300_000] {
+        let memory = Mapped::create(Geometry::new(3).unwrap()).unwrap();
+        let open = || Mapped::open(memory.file().try_clone_to_owned().unwrap(), "it").unwrap();
+        let children = [0, 2].map(|rank| {
+            let memory = open();
+            std::thread::spawn(move || {
+                let (world, _) = join(memory, rank, &Options::default());
+                let asked = Instant::now();
+                while rank == 0 && asked.elapsed() < LONG + LONG / 4 {
+                    world.progress().unwrap();
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                let mut into = vec![0_u8; bytes];
+                let heard = world.broadcast(&mut into, 1);
+                assert!(heard.is_err() || into.iter().all(|&byte| byte == 5));
+                heard
+            })
+        });
+        let (world, hindrance) = join(open(), 1, &Options::default());
+        let until = Instant::now() + LONG;
+        hindrance.refuses_to_until.set(Some((Process(2), until)));
+        let sent = world.broadcast(&mut vec![5_u8; bytes], 1);
+        assert!(is_refusal(&sent.unwrap_err()));
+        let [heard, not_heard] = children.map(|child| child.join().unwrap());
+        heard.unwrap();
+        let of_root = matches!(
+            not_heard,
+            Err(Error::Elsewhere {
+                process: Process(1)
+            })
+        );
+        assert!(of_root, "{not_heard:?}");
+    }
 }
 
 #[test]

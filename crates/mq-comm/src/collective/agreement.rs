@@ -42,6 +42,7 @@ impl<T: Transport> Communicator<T> {
         of_all: impl FnOnce(&[Option<[u32; WORDS]>]) -> Vec<u32>,
     ) -> Result<Vec<u32>, Error> {
         let (me, size) = (self.rank(), self.size());
+        let _operation = self.begin_collective();
         let others = || (0..size).filter(move |&rank| rank != me);
         let said = [&[matter as u32], &mine[..]].concat();
         let mut result = Ok(());

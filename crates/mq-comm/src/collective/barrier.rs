@@ -25,6 +25,7 @@ impl<T: Transport> Communicator<T> {
         if size == 1 {
             return self.unless_revoked();
         }
+        let _operation = self.begin_collective();
         let (mut distance, mut heard_all, mut said_all) = (1, Ok(()), Ok(()));
         while distance < size {
             // The others wait for this rank's word in any case. If it is not a notice, it says that all ranks

@@ -62,6 +62,7 @@ impl<T: Transport> Communicator<T> {
             .filter(|&child| child < size)
             .map(rank_at);
         let bytes = plain::bytes_mut(elements);
+        let _operation = self.begin_collective();
         let above = (place > 0).then(|| rank_at(place - lowest));
         self.send_down(bytes, above, children)
     }

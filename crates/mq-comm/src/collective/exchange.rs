@@ -28,6 +28,7 @@ impl<T: Transport> Communicator<T> {
         decide: impl FnOnce(&[[u32; WORDS]]) -> Result<Vec<A>, Error>,
         words: impl Fn(&A) -> Vec<u32>,
     ) -> Result<Answered, Error> {
+        let _operation = self.begin_collective();
         if self.rank() == 0 {
             return self.answer_all(mine, decide, words);
         }

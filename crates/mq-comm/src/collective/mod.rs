@@ -71,7 +71,23 @@ impl Operation {
     }
 }
 
+/// For the time of a collective operation: its waits do not end because memory is refused.
+struct Collective<'a, T: Transport>(&'a Communicator<T>);
+
+impl<T: Transport> Drop for Collective<'_, T> {
+    fn drop(&mut self) {
+        self.0.inner.core().refusals.is_collective = false;
+    }
+}
+
 impl<T: Transport> Communicator<T> {
+    /// A collective operation begins, and lasts as long as the result exists. None is part of another.
+    #[must_use]
+    fn begin_collective(&self) -> Collective<'_, T> {
+        self.inner.core().refusals.is_collective = true;
+        Collective(self)
+    }
+
     /// The process of a rank.
     fn member(&self, rank: u32) -> Process {
         self.inner.group[rank as usize]

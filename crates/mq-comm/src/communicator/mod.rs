@@ -79,13 +79,17 @@ impl<T: Transport> Inner<T> {
 
 impl<T: Transport> Drop for Inner<T> {
     fn drop(&mut self) {
-        // The world's own communicator ends with the process.
-        if self.number != Number::WORLD
-            && let Ok(mut core) = self.core.try_borrow_mut()
+        let owners = Rc::strong_count(&self.core);
+        if let Ok(mut core) = self.core.try_borrow_mut()
             && !core.is_a_copy()
         {
             // A process that nothing can be sent to any more needs no answer.
-            let _ = core.remove_communicator(self.number);
+            let _ = match self.number {
+                // The last one leaves the world, which ends all.
+                Number::WORLD if core.is_last_of(owners) => Ok(()),
+                Number::WORLD => core.remove_world(),
+                number => core.remove_communicator(number),
+            };
         }
     }
 }

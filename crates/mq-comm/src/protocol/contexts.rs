@@ -14,6 +14,7 @@
 //! | open | the communicator is complete here | is received |
 //! | closing | it is over here, but not at all others | is discarded |
 //! | doubtful | the rank that was to report it died; others may have been told | is discarded |
+//! | dropped | it is the world's, which is over here while the process goes on in others | is discarded |
 //!
 //! An open or early one may be [`revoked`].
 //!
@@ -49,6 +50,8 @@ pub(crate) struct Contexts {
     processes: u32,
     /// How many of them are revoked.
     pub(super) revoked: usize,
+    /// The world's own communicator is not [dropped](Standing::Dropped).
+    has_world: bool,
 }
 
 /// What a number that is not free stands for.
@@ -67,6 +70,8 @@ enum Standing {
         awaited: Vec<Process>,
     },
     Doubtful,
+    /// The world's own. Its number is not given again, so nobody needs to hear of it.
+    Dropped,
 }
 
 impl Standing {
@@ -104,6 +109,7 @@ impl Contexts {
             numbers: BTreeMap::new(),
             processes,
             revoked: 0,
+            has_world: true,
         }
     }
 
@@ -150,7 +156,7 @@ impl Contexts {
                     self.numbers.remove(&number);
                 }
             }
-            Standing::Doubtful => {}
+            Standing::Doubtful | Standing::Dropped => {}
         }
     }
 
@@ -170,7 +176,7 @@ impl Contexts {
                 }
                 true
             }
-            Standing::Early { .. } | Standing::Doubtful => true,
+            Standing::Early { .. } | Standing::Doubtful | Standing::Dropped => true,
         });
     }
 
@@ -187,15 +193,15 @@ impl State {
     /// Whether messages of a context are taken: see the table above.
     #[inline]
     pub(super) fn admit(&mut self, context: u32) -> bool {
-        // The contexts of the world exist forever.
-        Number::of(context) == Number::WORLD || self.admit_other(Number::of(context))
+        let number = Number::of(context);
+        (number == Number::WORLD && self.contexts.has_world) || self.admit_other(number)
     }
 
     fn admit_other(&mut self, number: Number) -> bool {
         let standing = self.contexts.numbers.entry(number);
         match standing.or_insert_with(Standing::early) {
             Standing::Open(_) => return true,
-            Standing::Closing { .. } | Standing::Doubtful => return false,
+            Standing::Closing { .. } | Standing::Doubtful | Standing::Dropped => return false,
             Standing::Early { in_engine, .. } => {
                 if core::mem::replace(in_engine, true) {
                     return true;
@@ -277,6 +283,17 @@ impl<T: Transport> Core<T> {
             result = result.and(said);
         }
         result
+    }
+
+    /// The world's own communicator is over here, while the process goes on in others. Messages of it that nobody
+    /// has received are discarded.
+    pub(crate) fn remove_world(&mut self) -> Result<(), Error> {
+        let contexts = &mut self.state.contexts;
+        let before = contexts.numbers.insert(Number::WORLD, Standing::Dropped);
+        contexts.has_world = false;
+        let was_revoked = before.as_ref().is_some_and(Standing::is_revoked);
+        self.state.count_out(was_revoked);
+        self.empty_contexts(Number::WORLD)
     }
 
     /// It is not known whether one of the numbers of an offer was given to a communicator of this process.

@@ -48,6 +48,8 @@ pub(crate) struct Departure {
     pub(crate) has_failed: bool,
     /// The world was entered while the thread panicked: then another panic is not what ends it.
     is_of_panic: bool,
+    /// Somebody holds the process only to end it, and to hear how that went.
+    pub(crate) is_awaited: bool,
 }
 
 impl Departure {
@@ -57,6 +59,7 @@ impl Departure {
             is_leaving: false,
             has_failed: false,
             is_of_panic: std::thread::panicking(),
+            is_awaited: false,
         }
     }
 
@@ -129,6 +132,11 @@ impl<T: Transport> Core<T> {
         say(&format!(
             "rank {me}: leaving, but still waiting for {whom} to do its part of a message"
         ));
+    }
+
+    /// Whether the one that asks is the last of these owners for whom the process does anything.
+    pub(crate) fn is_last_of(&self, owners: usize) -> bool {
+        owners == 1 + usize::from(self.state.departure.is_awaited)
     }
 
     /// Whether this is a copy of the process in a child (`fork`), which does nothing in its name.

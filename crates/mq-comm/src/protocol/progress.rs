@@ -8,6 +8,7 @@ use super::front::Taken;
 use super::{Core, Hand, ROUNDS, State};
 use crate::error::Error;
 use crate::request::Outcome;
+use crate::say::say;
 use crate::transport::{Arrived, Caller, Transport};
 
 /// Messages that are taken in before the other work has its turn.
@@ -66,11 +67,18 @@ impl Default for RollCall {
 pub(crate) struct Refusals {
     /// The first and the last of those that came one upon the other.
     row: Option<(Instant, Instant)>,
+    /// A wait of a collective operation goes on however long it takes: others wait for this process in any case, and
+    /// what still comes of this operation would be taken for a part of the next.
+    pub(crate) is_collective: bool,
+    /// The user knows how long it has been.
+    was_said: bool,
 }
 
 impl Refusals {
     /// Others may free memory within this time.
     const FOR: Duration = Duration::from_secs(1);
+    /// A program that hangs is hard to understand.
+    const SAID_AFTER: Duration = Duration::from_secs(5);
     /// Two that are further apart are not of one row.
     const APART: Duration = Duration::from_millis(100);
 
@@ -82,7 +90,15 @@ impl Refusals {
             _ => now,
         };
         self.row = Some((first, now));
-        now - first < Self::FOR
+        self.is_collective || now - first < Self::FOR
+    }
+
+    /// Whether it has gone on for so long that the user wants to know, once.
+    fn is_to_be_said(&mut self) -> bool {
+        let is_long = |(first, last): (Instant, Instant)| last - first >= Self::SAID_AFTER;
+        let is_now = !self.was_said && self.row.is_some_and(is_long);
+        self.was_said |= is_now;
+        is_now
     }
 }
 
@@ -262,10 +278,16 @@ impl<T: Transport> Core<T> {
             return Err(error);
         }
         self.transport.rest_briefly(&mut self.idle)?;
-        match self.refusals.tolerate() {
-            true => Ok(()),
-            false => Err(error),
+        if !self.refusals.tolerate() {
+            return Err(error);
         }
+        if self.refusals.is_to_be_said() {
+            let me = self.transport.me().0;
+            say(&format!(
+                "rank {me}: in a collective operation, and still waiting for memory: {error}"
+            ));
+        }
+        Ok(())
     }
 
     /// The same for a caller that waits for some requests and sends nothing meanwhile: if nobody else is left

@@ -22,6 +22,7 @@ pub(crate) struct Hindrance {
     pub(crate) refuses_until: Cell<Option<Instant>>,
     /// The same, for messages to this process.
     pub(crate) refuses_to: Cell<Option<Process>>,
+    pub(crate) refuses_to_until: Cell<Option<(Process, Instant)>>,
     /// The same, for so many messages after so many others.
     pub(crate) refuses_from: Cell<Option<(u32, u32)>>,
     /// It puts no more than the first bytes of a message into a ring.
@@ -57,6 +58,8 @@ impl Hindrance {
         self.refuses.get()
             || self.refuses_to.get() == Some(to)
             || until.is_some_and(|until| Instant::now() < until)
+            || (self.refuses_to_until.get())
+                .is_some_and(|(process, until)| process == to && Instant::now() < until)
     }
 
     fn count(&self, process: Option<Process>, more: i32) {

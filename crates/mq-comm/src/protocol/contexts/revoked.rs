@@ -63,7 +63,7 @@ impl Standing {
     pub(super) fn is_revoked(&self) -> bool {
         match self {
             Self::Early { revoked, .. } | Self::Open(Open { revoked, .. }) => *revoked,
-            Self::Closing { .. } | Self::Doubtful => false,
+            Self::Closing { .. } | Self::Doubtful | Self::Dropped => false,
         }
     }
 
@@ -73,7 +73,7 @@ impl Standing {
             Self::Early { revoked, .. } | Self::Open(Open { revoked, .. }) => {
                 !core::mem::replace(revoked, true)
             }
-            Self::Closing { .. } | Self::Doubtful => false,
+            Self::Closing { .. } | Self::Doubtful | Self::Dropped => false,
         }
     }
 }
@@ -114,7 +114,7 @@ impl<T: Transport> Core<T> {
         let (in_engine, members) = match standing {
             Standing::Open(open) => (true, Some(open.members.clone())),
             Standing::Early { in_engine, .. } => (*in_engine, None),
-            Standing::Closing { .. } | Standing::Doubtful => return Ok(()),
+            Standing::Closing { .. } | Standing::Doubtful | Standing::Dropped => return Ok(()),
         };
         self.state.count_in();
         let told = members.map_or(Ok(()), |members| self.tell_of_revocation(number, &members));
