@@ -15,7 +15,7 @@ use mq_shm::{
 
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Unstructured::new(bytes);
-    let Ok(policy) = input.choose(&Policy::ALL) else {
+    let Ok(policy) = input.choose(Policy::ALL) else {
         return;
     };
     let mut run = Run::new(*policy);

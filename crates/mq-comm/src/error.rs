@@ -156,8 +156,9 @@ impl core::fmt::Debug for Error {
 }
 
 impl Error {
-    /// Whether memory was refused, which may be there later.
-    pub(crate) fn is_refusal(&self) -> bool {
+    /// Whether the system, or the transport, had no memory for it, and may have some later.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Transport(error) if matches!(**error, ShmError::NoMemory { .. }))
     }
 }

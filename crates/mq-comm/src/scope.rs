@@ -17,8 +17,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use std::rc::Rc;
 
-use mq_core::Source;
 use mq_core::mpi::TagSelector;
+use mq_core::{Rank, Source, Tag};
 use mq_shm::{Endpoint, Process};
 
 use crate::abort::abort_on_unwind;
@@ -157,8 +157,8 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     pub fn isend<E: Plain>(
         &'scope self,
         elements: &'scope [E],
-        to: u32,
-        tag: i32,
+        to: impl Into<Rank>,
+        tag: impl Into<Tag>,
     ) -> Result<ScopedRequest<&'scope [E], T>, Error> {
         let (process, bits) = self.communicator.outgoing(to, tag)?;
         self.begin_send(process, bits, self.communicator.inner.word, elements)

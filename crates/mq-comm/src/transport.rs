@@ -36,6 +36,7 @@ pub trait Arrived {
 
 /// Who polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Caller {
     /// One that wants to know what has come by now.
     Asks,
@@ -45,6 +46,7 @@ pub enum Caller {
 
 /// What a poll has found.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Event<A> {
     /// A message, or the next part of one.
     Message(A),

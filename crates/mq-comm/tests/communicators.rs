@@ -3,7 +3,7 @@
 mod common;
 
 use common::watchdog;
-use mq_comm::{Error, Options, Process, Source, Tag, TagSelector, World};
+use mq_comm::{Error, Options, Process, Rank, Source, Tag, TagSelector, World};
 
 #[test]
 fn messages_do_not_cross_communicators() {
@@ -388,8 +388,10 @@ fn a_clone_is_a_handle_of_the_same_communicator() {
     let other = copy.clone();
     drop(copy);
     // The communicator is there as long as one handle is.
-    other.send(&[5_u8], 0, 1).unwrap();
+    other.send(&[5_u8], Rank(0), Tag(1)).unwrap();
     let again = other.clone();
+    assert_eq!(again, other);
+    assert_ne!(&again, world.communicator(), "it has messages of its own");
     assert_eq!(again.recv_vec::<u8>(0, 1).unwrap().0, [5]);
     let of_world = world.communicator().clone();
     drop((other, again));

@@ -31,7 +31,7 @@ fn threads(size: u32, policy: Policy, program: impl Fn(&Over) -> Result<(), Erro
 #[test]
 fn everything_by_every_policy() {
     let _dog = watchdog("one mapping");
-    for policy in Policy::ALL {
+    for &policy in Policy::ALL {
         threads(3, policy, |world| {
             let (rank, size) = (world.rank(), world.size());
             for round in 0..4_u32 {

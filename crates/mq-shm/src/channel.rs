@@ -42,7 +42,7 @@ pub enum Policy {
 
 impl Policy {
     /// Every policy.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: &[Self] = &[
         Self::PerPeer,
         Self::AdaptivePerPeer,
         Self::AdaptiveShared,
@@ -83,8 +83,8 @@ impl FromStr for Policy {
     type Err = NoSuchPolicy;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
+        let mut policies = Self::ALL.iter().copied();
+        policies
             .find(|policy| policy.name() == name)
             .ok_or_else(|| NoSuchPolicy(name.to_owned()))
     }
@@ -197,7 +197,7 @@ impl NoSuchChannel {
     pub fn expected(&self) -> String {
         match self {
             Self::Policy(_) => {
-                let names = Policy::ALL.map(Policy::name);
+                let names: Vec<_> = Policy::ALL.iter().map(|policy| policy.name()).collect();
                 format!("one of {}", names.join(", "))
             }
             Self::Parameter { policy, .. } => {
@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for policy in Policy::ALL {
+        for &policy in Policy::ALL {
             assert_eq!(policy.to_string().parse(), Ok(policy));
         }
         let error = "srq".parse::<Policy>().unwrap_err().to_string();

@@ -84,6 +84,7 @@ fn word(place: &Place) -> u32 {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Gone {
     /// It has left: everything that it sent has arrived.
     Left,

@@ -57,7 +57,7 @@ fn all_to_all(processes: u32, policy: Policy) -> u64 {
 
 #[test]
 fn two_processes_weigh_less_than_four_mib() {
-    for policy in Policy::ALL {
+    for &policy in Policy::ALL {
         let committed = all_to_all(2, policy);
         assert!(committed < 4 * MIB, "{policy}: {committed}");
     }

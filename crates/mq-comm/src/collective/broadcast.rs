@@ -1,5 +1,6 @@
 //! The broadcast, along a binomial tree.
 
+use mq_core::Rank;
 use mq_shm::liveness::Gone;
 
 use super::BROADCAST;
@@ -39,8 +40,12 @@ impl<T: Transport> Communicator<T> {
     /// [`Error::Disagreement`] if another rank gave more or fewer elements. That is an error in the program,
     /// and only reported at ranks that notice it: if more than 128 KiB are broadcast, parts are left over,
     /// which the next broadcast would take for its own.
-    pub fn broadcast<E: Plain>(&self, elements: &mut [E], root: u32) -> Result<(), Error> {
-        let size = self.size();
+    pub fn broadcast<E: Plain>(
+        &self,
+        elements: &mut [E],
+        root: impl Into<Rank>,
+    ) -> Result<(), Error> {
+        let (Rank(root), size) = (root.into(), self.size());
         if root >= size {
             return Err(Error::Rank { rank: root, size });
         }

@@ -46,10 +46,11 @@ impl Notice {
     /// What `me` says in place of a message of so many bytes.
     pub(super) fn of(error: &Error, bytes: usize, me: Process) -> Self {
         let (process, how) = match error {
-            Error::Gone { process, how } => match how {
-                Gone::Left => (*process, LEFT),
-                Gone::Died => (*process, DIED),
-            },
+            Error::Gone {
+                process,
+                how: Gone::Left,
+            } => (*process, LEFT),
+            Error::Gone { process, .. } => (*process, DIED),
             Error::Elsewhere { process } => (*process, STUCK),
             Error::Disagreement(_) => (me, AT_ODDS),
             _ => (me, STUCK),

@@ -9,7 +9,7 @@ use core::cell::{RefCell, RefMut};
 use std::rc::Rc;
 
 use mq_core::mpi::{MpiPattern, TagSelector};
-use mq_core::{Source, TrafficClass};
+use mq_core::{Rank, Source, Tag, TrafficClass};
 use mq_shm::channel::Counters;
 use mq_shm::{Endpoint, Process};
 
@@ -93,6 +93,16 @@ impl<T: Transport> Drop for Inner<T> {
         }
     }
 }
+
+/// Handles are equal if they are of one communicator (`MPI_IDENT`, MPI 4.1 §7.4.1); one made of another is not equal to
+/// it, whoever its ranks are.
+impl<T: Transport> PartialEq for Communicator<T> {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl<T: Transport> Eq for Communicator<T> {}
 
 impl<T: Transport> core::fmt::Debug for Communicator<T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -190,7 +200,12 @@ impl<T: Transport> Communicator<T> {
     /// # Cost
     /// Short messages: one copy, and the stores of the transport.
     #[inline]
-    pub fn send<E: Plain>(&self, elements: &[E], to: u32, tag: i32) -> Result<(), Error> {
+    pub fn send<E: Plain>(
+        &self,
+        elements: &[E],
+        to: impl Into<Rank>,
+        tag: impl Into<Tag>,
+    ) -> Result<(), Error> {
         let (process, bits) = self.outgoing(to, tag)?;
         let mut core = self.inner.core();
         core.send(process, bits, self.inner.word, plain::bytes(elements))
@@ -236,12 +251,13 @@ impl<T: Transport> Communicator<T> {
     pub fn sendrecv<E: Plain, F: Plain>(
         &self,
         elements: &[E],
-        to: u32,
-        tag: i32,
+        to: impl Into<Rank>,
+        tag: impl Into<Tag>,
         into: &mut [F],
         from: impl Into<Source>,
         its_tag: impl Into<TagSelector>,
     ) -> Result<Status, Error> {
+        let (to, tag) = (to.into(), tag.into());
         let (from, its_tag) = (from.into(), its_tag.into());
         // Both are checked before either has an effect.
         let (receiver, bits) = self.outgoing(to, tag)?;
@@ -258,7 +274,7 @@ impl<T: Transport> Communicator<T> {
             return Ok(status);
         }
         self.scope(|s| {
-            if to == self.rank() {
+            if to.0 == self.rank() {
                 let receiving = s.irecv(into, from, its_tag)?;
                 // It may be for another receive than this one, and nobody could post that meanwhile.
                 self.send(elements, to, tag)?;
@@ -308,7 +324,12 @@ impl<T: Transport> Communicator<T> {
 
     /// The receiver of a message, and the message's first word.
     #[inline]
-    pub(crate) fn outgoing(&self, to: u32, tag: i32) -> Result<(Process, u64), Error> {
+    pub(crate) fn outgoing(
+        &self,
+        to: impl Into<Rank>,
+        tag: impl Into<Tag>,
+    ) -> Result<(Process, u64), Error> {
+        let (Rank(to), Tag(tag)) = (to.into(), tag.into());
         match self.inner.group.get(to as usize) {
             Some(&process) if tag >= 0 => Ok((process, header::bits(self.inner.rank, tag))),
             _ => Err(self.refused(Source::from(to), TagSelector::from(tag))),

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use mq_core::Source;
 use mq_core::mpi::TagSelector;
+use mq_core::{Rank, Source, Tag};
 
 use super::Communicator;
 use crate::error::Error;
@@ -96,8 +96,8 @@ impl<T: Transport> Communicator<T> {
     pub fn isend<B: Owned>(
         &self,
         elements: B,
-        to: u32,
-        tag: i32,
+        to: impl Into<Rank>,
+        tag: impl Into<Tag>,
     ) -> Result<Request<B, T>, Refused<B>> {
         let (process, bits) = match self
             .outgoing(to, tag)

@@ -82,7 +82,7 @@ fn a_policy_that_divides_the_cells_keeps_a_silent_peer_to_its_credits() {
 
 #[test]
 fn a_pool_grows_by_one_cell_at_least() {
-    for policy in Policy::ALL {
+    for &policy in Policy::ALL {
         let segment = Heap::new(Geometry::new(2).unwrap());
         let options = options(policy).with(|o| o.tuning.grow = 0);
         let mut alice = Endpoint::join(segment.clone(), Process(0), options).unwrap();

@@ -135,7 +135,7 @@ fn options(policy: Policy) -> Options {
 
 #[test]
 fn threads_exchange_messages_of_all_sizes_under_every_policy() {
-    for policy in Policy::ALL {
+    for &policy in Policy::ALL {
         let segment = Heap::new(Geometry::with_cells(3, 6).unwrap());
         std::thread::scope(|scope| {
             for me in 0..3 {
