@@ -25,12 +25,11 @@ fn main() {
     for &order in Order::ALL {
         for &filled in Filled::ALL {
             for &keyed_by in KeyedBy::ALL {
-                let pattern = DepthPattern {
-                    order,
-                    filled,
-                    keyed_by,
-                    ..DepthPattern::default()
-                };
+                let pattern = DepthPattern::default().with(|pattern| {
+                    pattern.order = order;
+                    pattern.filled = filled;
+                    pattern.keyed_by = keyed_by;
+                });
                 let name = format!("depth/{order}-{filled}-by-{keyed_by}");
                 bench_pattern(&mut criterion, &name, pattern, &mut left_out);
             }
@@ -55,7 +54,7 @@ fn bench_pattern(
         .map(|&kind| deepest(pattern, kind))
         .collect();
     for depth in DEPTHS {
-        let trace = lazy_trace(with_rounds(DepthPattern { depth, ..pattern }));
+        let trace = lazy_trace(with_rounds(of_depth(pattern, depth)));
         let mut too_deep = Vec::new();
         for (&kind, &limit) in Kind::ALL.iter().zip(&limits) {
             if f64::from(depth) > limit {
@@ -84,7 +83,11 @@ fn deepest(pattern: DepthPattern, kind: Kind) -> f64 {
 /// Entries and objects that one round visits, at least one per search.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn visits(pattern: DepthPattern, depth: u32, kind: Kind) -> f64 {
-    let trace = DepthPattern { depth, ..pattern }.trace();
+    let trace = of_depth(pattern, depth).trace();
     let visits = check(&trace, kind).visits.total();
     visits.max(2 * u64::from(depth)) as f64
+}
+
+fn of_depth(pattern: DepthPattern, depth: u32) -> DepthPattern {
+    pattern.with(|pattern| pattern.depth = depth)
 }

@@ -37,31 +37,28 @@ fn main() {
 /// Any-source if sources distinguish the messages, and any-tag if tags do: the wildcard matches
 /// everything that is queued.
 fn bench_wildcards(criterion: &mut Criterion, filled: Filled, depth: u32) {
-    let base = DepthPattern {
-        depth,
-        order: Order::Random,
-        filled,
-        ..DepthPattern::default()
-    };
+    let base = DepthPattern::default().with(|pattern| {
+        pattern.depth = depth;
+        pattern.order = Order::Random;
+        pattern.filled = filled;
+    });
     for keyed_by in [KeyedBy::Source, KeyedBy::Tag] {
-        let pattern = DepthPattern { keyed_by, ..base };
+        let pattern = base.with(|pattern| pattern.keyed_by = keyed_by);
         let name = format!("wildcards/none-by-{keyed_by}-{filled}-{depth}");
         bench_structures(criterion, &name, pattern);
     }
     for percent in SHARES {
         let share = f64::from(percent) / 100.0;
-        let any_source = DepthPattern {
-            any_source: share,
-            keyed_by: KeyedBy::Source,
-            ..base
-        };
+        let any_source = base.with(|pattern| {
+            pattern.any_source = share;
+            pattern.keyed_by = KeyedBy::Source;
+        });
         let name = format!("wildcards/any-source-{percent}%-{filled}-{depth}");
         bench_structures(criterion, &name, any_source);
-        let any_tag = DepthPattern {
-            any_tag: share,
-            keyed_by: KeyedBy::Tag,
-            ..base
-        };
+        let any_tag = base.with(|pattern| {
+            pattern.any_tag = share;
+            pattern.keyed_by = KeyedBy::Tag;
+        });
         let name = format!("wildcards/any-tag-{percent}%-{filled}-{depth}");
         bench_structures(criterion, &name, any_tag);
     }
@@ -70,12 +67,11 @@ fn bench_wildcards(criterion: &mut Criterion, filled: Filled, depth: u32) {
 /// The same entries, dealt to more and more communicators.
 fn bench_contexts(criterion: &mut Criterion, filled: Filled) {
     for contexts in CONTEXTS {
-        let pattern = DepthPattern {
-            order: Order::Random,
-            filled,
-            contexts,
-            ..DepthPattern::default()
-        };
+        let pattern = DepthPattern::default().with(|pattern| {
+            pattern.order = Order::Random;
+            pattern.filled = filled;
+            pattern.contexts = contexts;
+        });
         let name = format!("contexts/{contexts}-{filled}");
         bench_structures(criterion, &name, pattern);
     }

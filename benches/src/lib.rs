@@ -39,10 +39,7 @@ pub fn criterion(warm_up: Duration, measurement: Duration) -> Criterion {
 /// The pattern with enough rounds for a repetition to be timed.
 #[must_use]
 pub fn with_rounds(pattern: DepthPattern) -> DepthPattern {
-    DepthPattern {
-        rounds: (PAIRS / pattern.depth.max(1)).max(1),
-        ..pattern
-    }
+    pattern.with(|pattern| pattern.rounds = (PAIRS / pattern.depth.max(1)).max(1))
 }
 
 /// The trace of a pattern, not generated yet.

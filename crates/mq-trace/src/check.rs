@@ -12,6 +12,7 @@ use crate::trace::{Operation, Trace};
 
 /// What a checking replay found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// Operations replayed.
     pub operations: usize,
@@ -37,6 +38,7 @@ pub struct Report {
 
 /// The state of the queues after one operation, for plots and tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Sample {
     /// The operation's number, from 0.
     pub operation: usize,

@@ -31,7 +31,11 @@ pub enum TagField {
 /// Receives and messages are numbered from 0, each in the order of their own lines. The
 /// [`Validator`](crate::Validator) decides whether a number fits the lines before it; a `Line` knows
 /// only itself.
+///
+/// A later version of the format may have further lines, of which not all would be operations: a program that
+/// matches on this decides what to do about a line that it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Line {
     /// `c COMM SIZE MYRANK`: a communicator has `SIZE` ranks, and the traced process is rank `MYRANK`.
     Communicator {

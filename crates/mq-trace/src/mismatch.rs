@@ -6,6 +6,7 @@ use crate::trace::Operation;
 
 /// An operation whose outcome differs from the recorded one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Mismatch {
     /// The line of the trace.
     pub line: u32,

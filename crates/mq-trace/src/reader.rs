@@ -23,6 +23,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A line of a trace and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Numbered {
     /// The line's number in the file, from 1; the header is line 1, so this is at least 2.
     pub number: u64,

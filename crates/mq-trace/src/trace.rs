@@ -18,6 +18,9 @@ use crate::reader::TraceReader;
 ///
 /// Receives and messages are numbered from 0 in the order of their operations; the numbers are the
 /// payloads of a replay.
+///
+/// Further operations would break programs that match on this, which is intended: whoever replays a trace has
+/// to perform each of them, and a replay without some would be one of another trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     /// A receive was posted.
@@ -46,6 +49,7 @@ pub enum Operation {
 
 /// One communicator of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Communicator {
     /// Its number.
     pub comm: u32,
@@ -246,12 +250,18 @@ impl Trace {
     }
 
     /// What the MPI library decided in operation `i`: the message or receive that was matched.
+    ///
+    /// # Panics
+    /// If the trace has no operation `i`.
     #[must_use]
     pub fn outcome(&self, i: usize) -> Option<u32> {
         self.outcomes[i]
     }
 
     /// The line of operation `i`.
+    ///
+    /// # Panics
+    /// If the trace has no operation `i`.
     #[must_use]
     pub fn line_number(&self, i: usize) -> u32 {
         self.lines[i]

@@ -22,17 +22,17 @@ pub(super) fn run(options: &DepthOptions) -> Result<(), Error> {
 }
 
 fn pattern(options: &DepthOptions) -> DepthPattern {
-    DepthPattern {
-        depth: options.depth,
-        order: options.order,
-        filled: options.queue,
-        keyed_by: options.by,
-        any_source: options.any_source / 100.0,
-        any_tag: options.any_tag / 100.0,
-        contexts: options.contexts,
-        rounds: options.rounds,
-        seed: options.seed,
-    }
+    DepthPattern::default().with(|pattern| {
+        pattern.depth = options.depth;
+        pattern.order = options.order;
+        pattern.filled = options.queue;
+        pattern.keyed_by = options.by;
+        pattern.any_source = options.any_source / 100.0;
+        pattern.any_tag = options.any_tag / 100.0;
+        pattern.contexts = options.contexts;
+        pattern.rounds = options.rounds;
+        pattern.seed = options.seed;
+    })
 }
 
 /// Everything needed to generate the trace again.

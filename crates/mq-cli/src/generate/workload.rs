@@ -36,12 +36,12 @@ pub(super) fn run(model: Model, options: &WorkloadOptions) -> Result<(), Error> 
 }
 
 fn workload(model: Model, options: &WorkloadOptions) -> Workload {
-    let of = |rounds| Workload {
-        model,
-        ranks: options.ranks,
-        rank: options.rank,
-        rounds,
-        seed: options.seed,
+    let of = |rounds| {
+        Workload::new(model, options.ranks).with(|workload| {
+            workload.rank = options.rank;
+            workload.rounds = rounds;
+            workload.seed = options.seed;
+        })
     };
     match options.rounds {
         Some(rounds) => of(rounds),
@@ -61,12 +61,8 @@ fn header(workload: &Workload) -> Header {
         .with("mpi", "openmpi-tags")
         .with("ranks", workload.ranks)
         .with("rank", workload.rank);
-    let header = match workload.model {
-        Model::Halo(neighbors) => header.with("neighbors", neighbors),
-        Model::Gather { order, filled } => header.with("order", order).with("queue", filled),
-        Model::Radix(keys) => header.with("keys", keys),
-        Model::Nbody | Model::Amr | Model::Fds => header,
-    };
+    let parameters = workload.model.parameters();
+    let header = parameters.fold(header, |header, (name, value)| header.with(name, value));
     header
         .with("rounds", workload.rounds)
         .with("seed", workload.seed)

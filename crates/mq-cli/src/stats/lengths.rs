@@ -1,7 +1,5 @@
 //! Queue lengths over time, thinned out for a plot.
 
-use mq_trace::Sample;
-
 /// The most points of a curve: about one per pixel.
 const POINTS: usize = 800;
 
@@ -33,11 +31,12 @@ impl Lengths {
         }
     }
 
-    pub(super) fn add(&mut self, sample: &Sample) {
-        let point = sample.operation / self.stretch;
+    /// Adds what was queued after an operation, which is numbered from 0.
+    pub(super) fn add(&mut self, operation: usize, posted: usize, unexpected: usize) {
+        let point = operation / self.stretch;
         let longer = |points: &mut [usize], length| points[point] = points[point].max(length);
-        longer(&mut self.posted, sample.posted);
-        longer(&mut self.unexpected, sample.unexpected);
+        longer(&mut self.posted, posted);
+        longer(&mut self.unexpected, unexpected);
     }
 }
 
@@ -49,14 +48,9 @@ mod tests {
     fn peaks_survive_thinning_out() {
         let mut lengths = Lengths::new("t", 5001);
         for operation in 0..5001 {
-            lengths.add(&Sample {
-                operation,
-                posted: usize::from(operation == 3000) * 7,
-                unexpected: usize::from(operation == 5000) * 9,
-                posted_visited: 0,
-                unexpected_visited: 0,
-                matched: None,
-            });
+            let posted = usize::from(operation == 3000) * 7;
+            let unexpected = usize::from(operation == 5000) * 9;
+            lengths.add(operation, posted, unexpected);
         }
         assert_eq!((lengths.stretch, lengths.posted.len()), (7, 715));
         assert_eq!(lengths.posted[428], 7);

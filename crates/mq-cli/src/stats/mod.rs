@@ -112,7 +112,7 @@ pub(crate) fn describe(trace: &Trace) -> (Summary, Lengths) {
             }
             Operation::Cancel { .. } => {}
         }
-        lengths.add(&sample);
+        lengths.add(sample.operation, sample.posted, sample.unexpected);
         if sample.operation.is_multiple_of(STEP) {
             bar.set_position(sample.operation as u64);
         }

@@ -10,6 +10,7 @@ use super::{CONTEXTS, RANKS};
 
 /// The settings under which structures are compared.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Setup {
     /// Parameters of the structures.
     pub tuning: Tuning,
@@ -33,6 +34,13 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// The same setup with a change: `Setup::small().with(|s| s.size = None)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// The papers' parameters.
     #[must_use]
     pub fn published() -> Self {

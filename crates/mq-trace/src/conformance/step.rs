@@ -26,7 +26,10 @@ use mq_core::{Rank, Source, Tag, TrafficClass};
 /// | `z` | clear: drop everything |
 ///
 /// The first three and `x` are lines of `mqtrace 1`, without outcomes.
+///
+/// There is a step for whatever [`MatchQueues`](mq_core::MatchQueues) can do, and that may grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Step {
     /// Post a receive.
     Post(Wanted),

@@ -47,7 +47,15 @@ named! {
 }
 
 /// A queue filled to a depth and drained in some order, round after round.
+///
+/// ```
+/// use mq_trace::generate::{DepthPattern, Order};
+///
+/// let pattern = DepthPattern::default().with(|p| (p.depth, p.order) = (64, Order::Random));
+/// assert_eq!(pattern.trace().operations().len(), 128);
+/// ```
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct DepthPattern {
     /// Entries in the filled queue, over all communicators.
     pub depth: u32,
@@ -69,6 +77,7 @@ pub struct DepthPattern {
     pub seed: u64,
 }
 
+/// 1024 unexpected messages from as many ranks, taken in reverse order, once.
 impl Default for DepthPattern {
     fn default() -> Self {
         Self {
@@ -89,6 +98,13 @@ impl Default for DepthPattern {
 const COMMON: u32 = 1;
 
 impl DepthPattern {
+    /// The same pattern with a change: `DepthPattern::default().with(|p| p.depth = 64)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// The pattern as lines without outcomes.
     #[must_use]
     pub fn lines(&self) -> Vec<Line> {

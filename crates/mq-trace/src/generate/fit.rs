@@ -4,6 +4,7 @@ use super::statistics::{QueueStatistics, Statistics};
 
 /// The statistics of a trace beside those of the published run that is nearest in the number of processes.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Fit {
     /// The published run; `None` if nothing is published of such a process, and then no row has a figure.
     pub run: Option<Run>,
@@ -13,6 +14,7 @@ pub struct Fit {
 
 /// A run of an application whose statistics were published.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Run {
     /// Its name, as in the paper.
     pub name: &'static str,
@@ -22,6 +24,7 @@ pub struct Run {
 
 /// One statistic.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// What it is.
     pub statistic: &'static str,
@@ -37,6 +40,7 @@ pub struct Row {
 
 /// What a paper says of a statistic.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum Published {
     /// A number.
     Value(f64),

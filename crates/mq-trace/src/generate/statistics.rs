@@ -6,6 +6,7 @@ use crate::line::{Line, TagField};
 
 /// The lengths of both queues and of their searches, as in the papers' tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Statistics {
     /// The posted receive queue (PRQ), which messages search.
     pub posted: QueueStatistics,
@@ -15,6 +16,7 @@ pub struct Statistics {
 
 /// The statistics of one queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct QueueStatistics {
     /// The most entries queued at a time, of all communicators.
     pub longest: u64,
@@ -26,6 +28,7 @@ pub struct QueueStatistics {
 
 /// Sums over the operations of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Counts {
     /// Searches of the queue.
     pub searches: u64,

@@ -23,12 +23,8 @@ fn models() -> Vec<Model> {
 fn small() -> impl Iterator<Item = Workload> {
     let processes = [(2, 0), (2, 1), (5, 3), (60, 0), (60, 59)];
     models().into_iter().flat_map(move |model| {
-        processes.into_iter().map(move |(ranks, rank)| Workload {
-            model,
-            ranks,
-            rank,
-            rounds: 3,
-            seed: 7,
+        processes.into_iter().map(move |(ranks, rank)| {
+            Workload::new(model, ranks).with(|w| (w.rank, w.rounds, w.seed) = (rank, 3, 7))
         })
     })
 }
@@ -95,31 +91,16 @@ fn the_same_seed_gives_the_same_lines_and_another_gives_others() {
     ] {
         // Rank 0 of a radix sort does nothing at random, and the others of a gather do nothing.
         let rank = u32::from(matches!(model, Model::Radix(_)));
-        let workload = Workload {
-            model,
-            ranks: 64,
-            rank,
-            rounds: 4,
-            seed: 1,
-        };
+        let workload = Workload::new(model, 64).with(|w| (w.rank, w.rounds, w.seed) = (rank, 4, 1));
         assert_eq!(workload.lines(), workload.lines(), "{workload}");
-        let other = Workload {
-            seed: 2,
-            ..workload
-        };
+        let other = workload.with(|w| w.seed = 2);
         assert_ne!(workload.lines(), other.lines(), "{workload}");
     }
 }
 
 /// Enough rounds for averages.
 fn workload(model: Model, ranks: u32, rank: u32) -> Workload {
-    Workload {
-        model,
-        ranks,
-        rank,
-        rounds: 16,
-        seed: 0,
-    }
+    Workload::new(model, ranks).with(|w| w.rank = rank)
 }
 
 /// Checks that each statistic is within a factor of the published one, but for those that the model is known to
@@ -193,15 +174,9 @@ fn most_elements_belong_where_the_papers_say() {
 
 #[test]
 fn of_some_processes_nothing_is_published() {
-    let gather = |rank, filled| Workload {
-        model: Model::Gather {
-            order: Order::Forward,
-            filled,
-        },
-        ranks: 1024,
-        rank,
-        rounds: 1,
-        seed: 0,
+    let gather = |rank, filled| {
+        let order = Order::Forward;
+        workload(Model::Gather { order, filled }, 1024, rank)
     };
     let run = |workload: Workload| workload.fit(&Statistics::default()).run;
     assert!(run(gather(0, Filled::Posted)).is_some());
@@ -211,16 +186,11 @@ fn of_some_processes_nothing_is_published() {
 
 #[test]
 fn the_most_processes_are_not_too_many() {
-    let workload = Workload {
-        model: Model::Gather {
-            order: Order::Reverse,
-            filled: Filled::Posted,
-        },
-        ranks: MAX_RANKS,
-        rank: 0,
-        rounds: 1,
-        seed: 0,
+    let gather = Model::Gather {
+        order: Order::Reverse,
+        filled: Filled::Posted,
     };
+    let workload = Workload::new(gather, MAX_RANKS).with(|w| w.rounds = 1);
     let posted = Statistics::of(&workload.resolved(&mut |_| ())).posted;
     assert_eq!(posted.longest, u64::from(MAX_RANKS) - 1);
     // In reverse order, the searches visit what is left: half of it on average.

@@ -6,12 +6,12 @@ use mq_core::mpi::MpiPattern;
 use mq_core::structures::Indexed;
 use mq_core::{Config, MatchQueues};
 
-use super::depth::{Filled, Order};
+use super::depth::Filled;
 use super::fit::Fit;
 use super::halo::Neighbors;
+use super::model::Model;
 use super::outcomes::resolve;
 use super::process::Process;
-use super::radix::Keys;
 use super::statistics::Statistics;
 use super::stream::Stream;
 use super::{amr, fds, gather, halo, nbody, published, radix};
@@ -20,61 +20,17 @@ use crate::line::Line;
 /// The most processes of a workload.
 pub const MAX_RANKS: u32 = 1 << 20;
 
-/// An application, or a pattern that is common in them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Model {
-    /// Borders are exchanged with neighbours in a grid: shallow queues, at any number of processes.
-    Halo(Neighbors),
-    /// Rank 0 receives a message from every other rank; the others only send.
-    Gather {
-        /// The order in which the queue is drained.
-        order: Order,
-        /// Which queue is filled.
-        filled: Filled,
-    },
-    /// A simulation of particles in which each process receives from every other: a PRQ as long as there are
-    /// processes, searched at its head.
-    Nbody,
-    /// A radix sort of so many keys: a UMQ on rank 0 that is several times as long as there are processes, and
-    /// searched in its middle.
-    Radix(Keys),
-    /// A stencil with adaptive mesh refinement, mostly collective traffic: searches of medium length.
-    Amr,
-    /// The Fire Dynamics Simulator: all send to rank 0, in gathers and point to point.
-    Fds,
-}
-
-impl Model {
-    /// The name, as users write it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Halo(_) => "halo",
-            Self::Gather { .. } => "gather",
-            Self::Nbody => "nbody",
-            Self::Radix(_) => "radix",
-            Self::Amr => "amr",
-            Self::Fds => "fds",
-        }
-    }
-}
-
 /// One process of an application, round after round.
 ///
 /// ```
 /// use mq_trace::generate::{Model, Statistics, Workload};
 ///
-/// let workload = Workload {
-///     model: Model::Nbody,
-///     ranks: 256,
-///     rank: 1,
-///     rounds: 16,
-///     seed: 0,
-/// };
+/// let workload = Workload::new(Model::Nbody, 256).with(|w| w.rank = 1);
 /// let lines = workload.resolved(&mut |_| ());
 /// assert_eq!(Statistics::of(&lines).posted.longest, 255);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Workload {
     /// The application.
     pub model: Model,
@@ -89,6 +45,25 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Rank 0 of an application on so many processes, for 16 rounds, with seed 0.
+    #[must_use]
+    pub const fn new(model: Model, ranks: u32) -> Self {
+        Self {
+            model,
+            ranks,
+            rank: 0,
+            rounds: 16,
+            seed: 0,
+        }
+    }
+
+    /// The same workload with a change: `Workload::new(Model::Nbody, 256).with(|w| w.rank = 1)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// How many operations it has.
     #[must_use]
     pub fn operations(&self) -> u64 {
