@@ -1,4 +1,4 @@
-//! Errors of reading a trace: one sentence each, with file name and line number.
+//! Errors of reading a trace: one sentence each, with file name and line number where there are any.
 
 use core::fmt;
 use std::io;
@@ -96,6 +96,30 @@ impl TraceError {
     #[must_use]
     pub fn is_malformed(&self) -> bool {
         matches!(self, Self::Malformed { .. })
+    }
+}
+
+/// Why a text, or a line at its place in a trace, is not valid.
+///
+/// `Display` gives one sentence without a full stop and without a place, which only the caller knows.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ParseError(String);
+
+/// The sentence: a `main` that returns the error prints that.
+impl fmt::Debug for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl ParseError {
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+
+    pub(crate) fn into_reason(self) -> String {
+        self.0
     }
 }
 

@@ -1,8 +1,9 @@
 //! The first line of a trace: the format version and the trace's origin.
 
 use std::fmt;
+use std::str::FromStr;
 
-use crate::error::quoted;
+use crate::error::{ParseError, quoted};
 
 /// The only version.
 const VERSION: &str = "1";
@@ -64,39 +65,43 @@ impl Header {
     /// separated by a blank; other white space in them is read as `_`.
     ///
     /// # Errors
-    /// What is wrong with the line, as one sentence without a full stop: it is not a header, its version
-    /// is not 1, or a field is not `key=value` or occurs twice.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// The line is not a header, its version is not 1, or a field is not `key=value` or occurs twice.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
         let text = text.strip_suffix('\r').unwrap_or(text);
         let Some(rest) = text
             .strip_prefix(Self::MAGIC)
             .filter(|rest| !rest.is_empty())
         else {
-            return Err(format!("{}; found {}", Self::EXPECTED, quoted(text)));
+            let found = quoted(text);
+            return Err(ParseError::new(format!(
+                "{}; found {found}",
+                Self::EXPECTED
+            )));
         };
         let mut words = rest.split(' ');
         let version = words.next().unwrap_or_default();
         if version != VERSION {
-            return Err(format!(
+            return Err(ParseError::new(format!(
                 "the trace has format version {}; only version 1 can be read",
                 quoted(version)
-            ));
+            )));
         }
         let mut header = Self::new();
         for word in words {
             let word = in_one_word(word);
             match word.split_once('=') {
                 Some((key, _)) if header.get(key).is_some() => {
-                    return Err(format!("the header gives {} twice", quoted(key)));
+                    let twice = format!("the header gives {} twice", quoted(key));
+                    return Err(ParseError::new(twice));
                 }
                 Some((key, value)) if !key.is_empty() => {
                     header.fields.push((key.into(), value.into()));
                 }
                 _ => {
-                    return Err(format!(
+                    return Err(ParseError::new(format!(
                         "the header field {} is not of the form `key=value`",
                         quoted(&word)
-                    ));
+                    )));
                 }
             }
         }
@@ -107,6 +112,15 @@ impl Header {
     pub(crate) const MAGIC: &'static str = "# mqtrace ";
     /// How messages describe the required first line.
     pub(crate) const EXPECTED: &'static str = "the first line must be `# mqtrace 1 key=value ...`";
+}
+
+/// As [`Header::parse`].
+impl FromStr for Header {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::parse(text)
+    }
 }
 
 /// The line has no quoting: white space would end a field, or the line.
@@ -129,7 +143,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn reason(text: &str) -> String {
-        Header::parse(text).expect_err("the header is malformed")
+        let refused = Header::parse(text).expect_err("the header is malformed");
+        assert_eq!(text.parse::<Header>().as_ref(), Err(&refused));
+        refused.to_string()
     }
 
     #[test]

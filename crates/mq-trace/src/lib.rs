@@ -40,7 +40,7 @@ mod validate;
 mod writer;
 
 pub use check::{Report, Sample, check, check_queues, check_with};
-pub use error::TraceError;
+pub use error::{ParseError, TraceError};
 pub use header::Header;
 pub use line::{Line, SourceField, TagField};
 pub use mismatch::Mismatch;

@@ -7,7 +7,7 @@ use std::iter::FusedIterator;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::TraceError;
+use crate::error::{ParseError, TraceError};
 use crate::foreign;
 use crate::gzip::{self, Members};
 use crate::header::Header;
@@ -139,10 +139,11 @@ impl<R: BufRead> TraceReader<R> {
             file,
         };
         if !reader.fetch()? {
-            return Err(reader.malformed(format!("{}; the trace is empty", Header::EXPECTED)));
+            let empty = format!("{}; the trace is empty", Header::EXPECTED);
+            return Err(reader.malformed(ParseError::new(empty)));
         }
         let header = match foreign::reason(&reader.buffer) {
-            Some(reason) => Err(reason),
+            Some(reason) => Err(ParseError::new(reason)),
             None => reader.text().and_then(Header::parse),
         };
         match header {
@@ -239,29 +240,27 @@ impl<R: BufRead> TraceReader<R> {
     }
 
     /// The line in the buffer, without its line feed.
-    fn text(&self) -> Result<&str, String> {
+    fn text(&self) -> Result<&str, ParseError> {
         let Some(bytes) = self.buffer.strip_suffix(b"\n") else {
             // What is left of the line may happen to be another valid line.
             return Err(if self.buffer.len() > MAX_LINE_BYTES {
-                format!("the line is longer than {MAX_LINE_BYTES} bytes")
+                ParseError::new(format!("the line is longer than {MAX_LINE_BYTES} bytes"))
             } else {
-                "the trace ends within this line; copy or record it again".to_owned()
+                ParseError::new("the trace ends within this line; copy or record it again")
             });
         };
         str::from_utf8(bytes).map_err(|error| {
-            format!(
-                "the line is not valid UTF-8 from byte {} on",
-                error.valid_up_to() + 1
-            )
+            let from = error.valid_up_to() + 1;
+            ParseError::new(format!("the line is not valid UTF-8 from byte {from} on"))
         })
     }
 
     #[cold]
-    fn malformed(&self, reason: String) -> TraceError {
+    fn malformed(&self, reason: ParseError) -> TraceError {
         TraceError::Malformed {
             name: self.name.clone(),
             line: self.number,
-            reason,
+            reason: reason.into_reason(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::error::ParseError;
 use crate::line::Line;
 
 /// The most receives, and the most messages, of one trace: the count must fit the format's 32-bit
@@ -83,12 +84,18 @@ impl Validator {
     /// Accepts the next line of the trace.
     ///
     /// # Errors
-    /// Why the line is not possible here, as one sentence without a full stop.
+    /// The line is not possible here.
     ///
     /// # Cost
     /// Constant time: one hash look-up or at most two table entries; allocates as the tables grow.
-    pub fn check(&mut self, line: &Line) -> Result<(), String> {
-        line.check()?;
+    pub fn check(&mut self, line: &Line) -> Result<(), ParseError> {
+        line.check()
+            .and_then(|()| self.follow(line))
+            .map_err(ParseError::new)
+    }
+
+    /// Accepts a line that is valid in itself, or says why it is not possible here.
+    fn follow(&mut self, line: &Line) -> Result<(), String> {
         match *line {
             Line::Communicator {
                 comm,
@@ -227,7 +234,8 @@ mod tests {
     }
 
     fn check(validator: &mut Validator, text: &str) -> Result<(), String> {
-        validator.check(&Line::parse(text).expect("the line alone is good"))
+        let line = Line::parse(text).expect("the line alone is good");
+        validator.check(&line).map_err(ParseError::into_reason)
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Names that users write.
 
+use crate::error::ParseError;
+
 /// Declares an enum whose values have names that users write.
 macro_rules! named {
     ($(#[$doc:meta])* $type:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal,)* }) => {
@@ -25,17 +27,21 @@ macro_rules! named {
         }
 
         impl core::str::FromStr for $type {
-            type Err = String;
+            type Err = crate::error::ParseError;
 
-            fn from_str(name: &str) -> Result<Self, String> {
+            fn from_str(name: &str) -> Result<Self, crate::error::ParseError> {
                 let known = Self::ALL.iter().find(|value| value.name() == name);
-                known.copied().ok_or_else(|| {
-                    let names: Vec<&str> = Self::ALL.iter().map(|value| value.name()).collect();
-                    format!("`{name}` is not one of {}", names.join(", "))
-                })
+                let names = Self::ALL.iter().map(|value| value.name());
+                known.copied().ok_or_else(|| $crate::generate::names::unknown(name, names))
             }
         }
     };
 }
 
 pub(super) use named;
+
+/// That a name is not one of these.
+pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> ParseError {
+    let known: Vec<&str> = known.collect();
+    ParseError::new(format!("`{name}` is not one of {}", known.join(", ")))
+}

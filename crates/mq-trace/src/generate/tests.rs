@@ -19,6 +19,13 @@ fn models() -> Vec<Model> {
     models
 }
 
+#[test]
+fn every_model_is_read_from_its_text() {
+    for model in models() {
+        assert_eq!(model.to_string().parse(), Ok(model));
+    }
+}
+
 /// Every model on few processes, and different ones of them.
 fn small() -> impl Iterator<Item = Workload> {
     let processes = [(2, 0), (2, 1), (5, 3), (60, 0), (60, 59)];

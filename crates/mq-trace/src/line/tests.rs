@@ -1,8 +1,11 @@
+use super::read::SPACING;
 use super::*;
 use proptest::prelude::*;
 
 fn reason(text: &str) -> String {
-    Line::parse(text).expect_err("the line is malformed")
+    let refused = Line::parse(text).expect_err("the line is malformed");
+    assert_eq!(text.parse::<Line>().as_ref(), Err(&refused));
+    refused.to_string()
 }
 
 #[test]
@@ -240,9 +243,8 @@ proptest! {
 #[test]
 fn a_rank_that_no_mpi_process_can_have_is_refused() {
     assert!(Line::parse("a 0 2147483647 1").is_ok());
-    let reason = Line::parse("p 0 2147483648 1").expect_err("beyond a C int");
     assert_eq!(
-        reason,
+        reason("p 0 2147483648 1"),
         "source 2147483648 is above 2147483647, the largest rank"
     );
 }
