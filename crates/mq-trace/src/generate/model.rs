@@ -125,9 +125,14 @@ impl FromStr for Model {
         let known = Self::ALL.into_iter().find(|model| model.name() == name);
         let names = Self::ALL.iter().map(|model| model.name());
         let mut model = known.ok_or_else(|| unknown(name, names))?;
+        let mut set: Vec<&str> = Vec::new();
         for part in parts {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             model.set(name, value)?;
+            if set.contains(&name) {
+                return Err(ParseError::new(format!("`{name}` is given twice")));
+            }
+            set.push(name);
         }
         Ok(model)
     }
@@ -146,6 +151,7 @@ mod tests {
             ),
             ("nbody:keys=n28", "`nbody` has no parameter `keys`"),
             ("radix:keys", "`` is not one of n28, n29, n30"),
+            ("radix:keys=n28:keys=n29", "`keys` is given twice"),
             (
                 "gather:queue=both",
                 "`both` is not one of posted, unexpected",
