@@ -10,7 +10,7 @@
 //! after a `fork` the child's copies of the engines are its own and record nothing.
 //!
 //! # Where things are
-//! A call takes the shortest of these ways ([design.md](../../../docs/design.md) has the reasons):
+//! A call takes the shortest of these ways (`docs/design.md` in the repository has the reasons):
 //!
 //! | way | files |
 //! | --- | --- |

@@ -9,6 +9,20 @@
 //! is no lock in the shared memory: a process may be killed at any instruction, and the others
 //! neither wait for it nor read half a message.
 //!
+//! ```
+//! use mq_shm::{Arrival, Endpoint, Geometry, Heap, Options, Process};
+//!
+//! // On the heap, as in tests, both processes are in this one.
+//! let segment = Heap::new(Geometry::new(2)?);
+//! let mut alice = Endpoint::join(segment.clone(), Process(0), Options::default())?;
+//! let mut bob = Endpoint::join(segment, Process(1), Options::default())?;
+//!
+//! alice.try_send(Process(1), [7, 0], b"hello", 0)?;
+//! let arrived = bob.poll()?;
+//! assert!(matches!(arrived, Some(Arrival::Message(message)) if message.source() == Process(0)));
+//! # Ok::<(), mq_shm::ShmError>(())
+//! ```
+//!
 //! | module | holds |
 //! | --- | --- |
 //! | [`segment`] | the shared memory: made, opened, checked; a heap form for tests |
@@ -29,7 +43,7 @@
 //! The crate relies on Linux features: memory files, futexes, process descriptors. On other systems it
 //! is empty.
 //!
-//! The protocol between processes, edge by edge, is in `docs/memory-model.md`.
+//! The protocol between processes, edge by edge, is in `docs/memory-model.md` in the repository.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::disallowed_types,
