@@ -25,7 +25,10 @@ run() {
     echo "== $(basename "$1")"
     valgrind --quiet --leak-check=full --error-exitcode=1 "$1"
 }
-for source in examples/c/*.c crates/mq-ffi/tests/c/*.c; do
+# The example that the crate's README shows is one of them.
+sed -n '/^```c$/,/^```$/{/^```/d;p}' crates/mq-ffi/README.md >"$made/readme.c"
+grep -q 'int main' "$made/readme.c" || { echo "ci/c.sh: crates/mq-ffi/README.md has lost its example" >&2 && exit 1; }
+for source in examples/c/*.c crates/mq-ffi/tests/c/*.c "$made/readme.c"; do
     name=$(basename "$source" .c)
     cc $flags "$source" $(pkg-config --libs mq) -o "$made/$name-shared"
     cc $flags "$source" $static -o "$made/$name-static"

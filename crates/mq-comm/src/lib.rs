@@ -155,8 +155,3 @@ pub use zerocopy;
 /// The crates whose other types appear here: parameters of structures and of policies, errors of parsing them, and
 /// what a [`Transport`](transport::Transport) is made of.
 pub use {mq_core, mq_shm};
-
-/// The README's examples are compiled and run with the doctests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_is_documented() {
+    fn every_variable_is_in_the_table() {
         let names = core::cell::RefCell::new(Vec::new());
         let _ = Options::default().with_environment(|name| {
             names.borrow_mut().push(name.to_owned());
@@ -400,10 +400,8 @@ mod tests {
         });
         let names = names.into_inner();
         assert_eq!(names.len(), 16);
-        let document = include_str!("../../../docs/variables.md");
         let here = include_str!("options.rs");
         for name in names {
-            assert!(document.contains(&format!("| `{name}` |")), "{name}");
             assert!(here.contains(&format!("| `{name}` |")), "{name}");
         }
     }

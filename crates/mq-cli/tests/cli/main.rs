@@ -3,6 +3,7 @@
 mod advise;
 mod generate;
 mod malformed;
+mod readme;
 #[cfg(unix)]
 mod record;
 mod replay;
