@@ -52,7 +52,7 @@ kernel() { find "$work/debian/boot" -name 'vmlinuz-*' 2>/dev/null | head -n 1; }
 
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc CARGO_INCREMENTAL=0
 packages=(-p mq-core -p mq-shm -p mq-comm -p mq-ffi)
-cargo test "${packages[@]}" --features mq-shm/steps,mq-comm/steps --lib --bins --tests --no-run --target $target \
+cargo test "${packages[@]}" --features mq-shm/_steps,mq-comm/_steps --lib --bins --tests --no-run --target $target \
     --message-format=json-render-diagnostics >"$work/built.json"
 
 # The machine's files: this checkout and what was built in it, each at its own path, and what a shell needs.

@@ -9,7 +9,7 @@ set -euo pipefail
 } >&2
 cd "$(dirname "$0")/.."
 # Both at once: the features of one would give another build of what they share.
-tests=(cargo test -p mq-shm -p mq-comm --features "mq-shm/steps,mq-comm/steps" --test killed)
+tests=(cargo test -p mq-shm -p mq-comm --features "mq-shm/_steps,mq-comm/_steps" --test killed)
 "${tests[@]}" --no-run
 most_seconds=$(((2 * ${MQ_KILL_SECONDS:-5} + 1200) * ${MQ_SLOWER:-1}))
 said=$(mktemp)

@@ -35,7 +35,7 @@ if grep -rnE '\b(core|std|loom)::(sync::(\{.*)?atomic|cell|hint|\{)' crates/mq-s
 fi
 cargo clippy --workspace --all-targets -- -D warnings
 # Code that is built with features and flags of its own.
-cargo clippy -p mq-shm -p mq-comm --features mq-shm/steps,mq-comm/steps --all-targets -- -D warnings
+cargo clippy -p mq-shm -p mq-comm --features mq-shm/_steps,mq-comm/_steps --all-targets -- -D warnings
 for models in '-p mq-core --test loom' '-p mq-shm --lib --profile test'; do
     # shellcheck disable=SC2086 # one word for each argument
     RUSTFLAGS="${RUSTFLAGS:-} --cfg mq_loom" cargo clippy --target-dir "${CARGO_TARGET_DIR:-target}/loom" $models -- -D warnings \

@@ -147,7 +147,7 @@ pub use request::{Completion, Completions, Request, RequestId, RequestSet, Scope
 pub use scope::Scope;
 pub use shared_buffer::{Owned, SharedBuffer};
 pub use status::Status;
-#[cfg(feature = "steps")]
+#[cfg(feature = "_steps")]
 pub use steps::STEPS;
 pub use world::{Seat, World};
 /// The crate whose derive macros make a type [`Plain`].

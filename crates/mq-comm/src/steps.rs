@@ -1,7 +1,7 @@
 //! The steps of the protocol between two calls of the transport, at which a process can be made to kill
 //! itself.
 //!
-//! With the feature `steps`, `MQ_DIE=STEP` and `MQ_DIE=STEP:N` work for these steps as they do for those of
+//! With the feature `_steps`, `MQ_DIE=STEP` and `MQ_DIE=STEP:N` work for these steps as they do for those of
 //! [`mq_shm`]. Without it, a step does nothing.
 
 macro_rules! steps {
@@ -12,7 +12,7 @@ macro_rules! steps {
             $($(#[$meaning])* $step,)*
         }
 
-        #[cfg(feature = "steps")]
+        #[cfg(feature = "_steps")]
         impl Step {
             /// Not formatted, which would allocate in the programs that are to be stopped.
             const fn name(self) -> &'static str {
@@ -23,7 +23,7 @@ macro_rules! steps {
         }
 
         /// The names of all steps of the protocol.
-        #[cfg(feature = "steps")]
+        #[cfg(feature = "_steps")]
         pub const STEPS: &[&str] = &[$(stringify!($step)),*];
     };
 }
@@ -119,11 +119,11 @@ steps! {
     SeenThrough,
 }
 
-#[cfg(not(feature = "steps"))]
+#[cfg(not(feature = "_steps"))]
 #[inline(always)]
 pub(crate) fn step(_step: Step) {}
 
-#[cfg(feature = "steps")]
+#[cfg(feature = "_steps")]
 pub(crate) fn step(step: Step) {
     mq_shm::at_step(step.name());
 }

@@ -95,7 +95,7 @@ pub use large::{Pulled, Pushed, RingId, Stretch};
 pub use layout::Geometry;
 pub use origin::Origin;
 pub use segment::{Heap, Host, Mapped};
-#[cfg(feature = "steps")]
+#[cfg(feature = "_steps")]
 pub use steps::{STEPS, at_step};
 #[cfg(not(mq_loom))]
 #[doc(hidden)]

@@ -1,7 +1,7 @@
 //! The steps of sending and receiving between which a process can be killed, and a way to trigger
 //! that.
 //!
-//! With the feature `steps`, a process whose environment has `MQ_DIE=STEP` or `MQ_DIE=STEP:N` kills
+//! With the feature `_steps`, a process whose environment has `MQ_DIE=STEP` or `MQ_DIE=STEP:N` kills
 //! itself with SIGKILL when it reaches that step for the first or the Nth time. Without the
 //! feature, a step does nothing.
 
@@ -13,7 +13,7 @@ macro_rules! steps {
             $($(#[$meaning])* $step,)*
         }
 
-        #[cfg(feature = "steps")]
+        #[cfg(feature = "_steps")]
         impl Step {
             /// Not formatted, which would allocate in the programs that are to be stopped.
             const fn name(self) -> &'static str {
@@ -24,7 +24,7 @@ macro_rules! steps {
         }
 
         /// The names of all steps.
-        #[cfg(feature = "steps")]
+        #[cfg(feature = "_steps")]
         pub const STEPS: &[&str] = &[$(stringify!($step)),*];
     };
 }
@@ -115,16 +115,16 @@ steps! {
     Left,
 }
 
-#[cfg(not(feature = "steps"))]
+#[cfg(not(feature = "_steps"))]
 #[inline(always)]
 pub(crate) fn step(_step: Step) {}
 
-#[cfg(feature = "steps")]
+#[cfg(feature = "_steps")]
 pub use counted::at_step;
-#[cfg(feature = "steps")]
+#[cfg(feature = "_steps")]
 pub(crate) use counted::step;
 
-#[cfg(feature = "steps")]
+#[cfg(feature = "_steps")]
 mod counted {
     use super::Step;
     use std::sync::OnceLock;

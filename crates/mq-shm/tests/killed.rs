@@ -1,6 +1,6 @@
 //! A process is killed at every step of sending and receiving. The others hear everything that it
 //! had sent whole, hear that it died, go on with each other, and get back what it had of theirs.
-#![cfg(feature = "steps")]
+#![cfg(feature = "_steps")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! A process of a world is killed at every step of the protocol and of the transport below it. Others
 //! that wait for it are told so, and everything else goes on, whole and unchanged.
-#![cfg(feature = "steps")]
+#![cfg(feature = "_steps")]
 
 mod child;
 #[path = "../common/mod.rs"]
