@@ -90,7 +90,7 @@ mod tests {
         let longest = line(" longest PRQ (2014, Table 8, MQL) ");
         assert_eq!(longest, ["511", "510", "1.00"]);
         let share = line(" share of collective elements (2019, §2.1, 512 processes) ");
-        assert_eq!(share, ["the minority", "0", "-"]);
+        assert_eq!(share, ["the minority", "0.00", "-"]);
         let text = render("nbody-4096-r0", 4096, &fit);
         assert!(text.starts_with(
             "nbody-4096-r0 beside Nbody.512 on 512 processes: nothing is published for 4,096, \
