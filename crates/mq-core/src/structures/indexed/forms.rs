@@ -1,86 +1,16 @@
-//! From one form to another: what queues do when their room is used up, or few entries are left; and what
-//! depends on nothing but the form.
+//! What depends on the form that queues have: newcomers for which there is no room, and entries that are taken out or
+//! looked at, wherever they are.
 
 use super::Indexed;
-use super::nodes::{self, Slot, slot_of};
-use super::steps::deep;
-use crate::arrangement::Slabs;
-use crate::pattern::Pattern;
-
-/// Queues with at most this many entries together become short again.
-pub(super) const SHORT: u32 = 4;
+use super::deep::SHORT;
+use super::finders::deep;
+use super::key::key_of_receive;
+use super::short::farther;
+use crate::meter::{Meter, Queue};
+use crate::pattern::{Pattern, matches};
+use crate::slab::{NIL, TOO_FAR};
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    /// Indexes all entries, in order.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn deepen(&mut self) {
-        self.end_tables();
-        let most = u32::from(self.short_limit);
-        let receives = self.posted.leave(&mut self.slabs.posted);
-        let messages = self.unexpected.leave(&mut self.slabs.unexpected);
-        deep(&mut self.index).take_over(&mut self.slabs, receives, messages, most);
-    }
-
-    /// Few entries are left in the deep form, for the size of its table or for any size: makes the table
-    /// smaller, or returns to scanning if there are no entries or enough removals have paid for
-    /// collecting them. `leaving` is the node of an entry that is on no list and about to be removed; it
-    /// is returned.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn shorten(&mut self, left: u32, leaving: u32) -> u32 {
-        let Some(index) = &mut self.index else {
-            return leaving;
-        };
-        if left > SHORT {
-            index.shrink(&mut self.slabs);
-            return leaving;
-        }
-        if left > 0 {
-            // The short form expects its entries near.
-            let Slabs { posted, unexpected } = &self.slabs;
-            let far = self.slabs.has_far();
-            if far || !index.has_paid_for(posted.near_slots() + unexpected.near_slots()) {
-                if left <= index.few() {
-                    index.shrink(&mut self.slabs);
-                }
-                return leaving;
-            }
-        }
-        let Slabs { posted, unexpected } = &mut self.slabs;
-        if left == 0 {
-            index.rest();
-            self.posted.restart();
-            self.unexpected.restart();
-            return leaving;
-        }
-        let mut receives = posted.slots_in_order();
-        receives.retain(|&slot| nodes::posted(slot) != leaving);
-        let mut messages = unexpected.slots_in_order();
-        messages.retain(|&slot| nodes::unexpected(slot) != leaving);
-        for &slot in &receives {
-            index.unlink_posted(&mut self.slabs, slot);
-        }
-        for &slot in &messages {
-            index.unlink_unexpected(&mut self.slabs, slot);
-        }
-        index.rest();
-        let (receive, message) = match slot_of(leaving) {
-            Slot::Posted(slot) => (Some(slot), None),
-            Slot::Unexpected(slot) => (None, Some(slot)),
-            Slot::None => (None, None),
-        };
-        let Slabs { posted, unexpected } = &mut self.slabs;
-        let receive = self.posted.come_back(posted, &mut receives, receive);
-        let message = self
-            .unexpected
-            .come_back(unexpected, &mut messages, message);
-        receive
-            .map(nodes::posted)
-            .or(message.map(nodes::unexpected))
-            .unwrap_or(leaving)
-    }
-
     /// Queues a receive in the short form when there is no room for it: only here, and in the twin for messages, the
     /// length of the queues is checked. Returns its slot.
     #[cold]
@@ -130,7 +60,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             self.posted.drop_slot(&self.slabs.posted, slot);
             return taken;
         }
-        deep(&mut self.index).unlink_posted(&mut self.slabs, slot);
+        deep(&mut self.finders).unlink_posted(&mut self.slabs, slot);
         let slot = self.before_removal_of_receive(slot);
         self.slabs.posted.remove(slot)
     }
@@ -146,9 +76,62 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             self.unexpected.drop_slot(&self.slabs.unexpected, slot);
             return taken;
         }
-        deep(&mut self.index).unlink_unexpected(&mut self.slabs, slot);
+        deep(&mut self.finders).unlink_unexpected(&mut self.slabs, slot);
         let slot = self.before_removal_of_message(slot);
         self.slabs.unexpected.remove(slot)
+    }
+
+    /// The slot of the receive that takes a message, which stays.
+    pub(super) fn peek_posted(
+        &mut self,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> Option<u32> {
+        if self.is_deep() {
+            return deep(&mut self.finders).find_posted(&mut self.slabs, envelope, meter);
+        }
+        let mut passed = 0;
+        if !self.posted.is_tabled() {
+            let limit = u32::from(self.scan_limit);
+            let receives = &mut self.slabs.posted;
+            let sought = self.posted.find(receives, limit, |p| matches(p, envelope));
+            if sought.slot != TOO_FAR {
+                meter.visited(Queue::Posted, sought.visited);
+                return (sought.slot != NIL).then_some(sought.slot);
+            }
+            passed = limit;
+            self.table_receives();
+        }
+        let sought = self.peek_receive_tabled(envelope);
+        let sought = farther(sought.into(), passed);
+        meter.visited(Queue::Posted, sought.visited);
+        (sought.slot != NIL).then_some(sought.slot)
+    }
+
+    /// The slot of the message that a receive takes, which stays.
+    pub(super) fn peek_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<u32> {
+        let key = key_of_receive(pattern);
+        if self.is_deep() {
+            return deep(&mut self.finders).find_unexpected(&mut self.slabs, key, meter);
+        }
+        let (mut passed, mut from) = (0, 0);
+        if !self.unexpected.is_tabled() {
+            let limit = self.limit_for(key.care);
+            let messages = &mut self.slabs.unexpected;
+            let sought = self
+                .unexpected
+                .find(messages, limit, |e| matches(pattern, e));
+            if sought.slot != TOO_FAR {
+                meter.visited(Queue::Unexpected, sought.visited);
+                return (sought.slot != NIL).then_some(sought.slot);
+            }
+            passed = limit;
+            from = self.unexpected.slot_behind(passed);
+            self.table_messages();
+        }
+        let sought = farther(self.peek_message_tabled(key, from).into(), passed);
+        meter.visited(Queue::Unexpected, sought.visited);
+        (sought.slot != NIL).then_some(sought.slot)
     }
 
     /// An entry was queued in a window that had to get more slots: indexes all entries if they are too

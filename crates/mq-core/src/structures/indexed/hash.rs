@@ -1,10 +1,10 @@
 //! Hashing of keys, with a secret.
 
+use core::fmt;
 use std::hash::{BuildHasher, RandomState};
 
-use crate::envelope::{ContextId, Envelope, MatchBits};
-use core::fmt;
-
+use super::key::Key;
+use crate::envelope::MatchBits;
 use crate::hash::mix;
 
 /// The secret of one table, so that nobody can choose tags that share a bucket.
@@ -64,37 +64,12 @@ impl Seed {
     }
 }
 
-/// The search key of entries: a context, and the bits that must be equal under a mask.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Key<B> {
-    pub(super) context: ContextId,
-    /// The bits, 0 outside the mask.
-    pub(super) bits: B,
-    pub(super) care: B,
-}
-
-impl<B: MatchBits> Key<B> {
-    /// What a message is found by, and a receive without wildcards.
-    #[inline(always)]
-    pub(super) const fn exact(context: ContextId, bits: B) -> Self {
-        Self {
-            context,
-            bits,
-            care: B::ALL,
-        }
-    }
-
-    /// Whether a receive with this key takes a message, as [`matches`](crate::matches) has it.
-    pub(super) fn admits(self, envelope: &impl Envelope<Bits = B>) -> bool {
-        envelope.context() == self.context && (envelope.bits() ^ self.bits) & self.care == B::ZERO
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::envelope::ContextId;
 
     /// The most of 65,536 keys in one of 256 buckets, by the low bits: those that the table uses.
     fn fullest(seed: Seed, bits: impl Fn(u64) -> u64) -> usize {

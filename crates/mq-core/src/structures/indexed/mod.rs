@@ -54,32 +54,23 @@
 //
 // | form | files |
 // | --- | --- |
-// | short | `scans`, and `slab/window` |
-// | tabled | `tabled` (the steps), `tables` (of messages, of receives, of wildcards, views), `answer` |
-// | deep | `steps`, `index`, `chains` and `heads` (the table), `marked`, `classes`, `nodes`, `view`, `filling` and `paged` |
-// | any | `forms` (from one to another), `operations` (the trait), `hash`; `index` also owns the tables of the tabled form |
+// | short | `short`, and `slab/window` |
+// | tabled | `tabled`: the `steps`, and the tables of `messages`, of `receives` and of wildcards (`wild`), and views |
+// | deep | `deep`: the steps (`post`, `arrive`, `halves`), `turning` (to this form and back), the `index` and its parts |
+// | any | `operations` (the trait), `forms` (what depends on the form), `finders` (tables and index), `hash`, `key` |
 
-mod answer;
-mod chains;
-mod classes;
-mod filling;
+mod deep;
+mod finders;
 mod forms;
 mod hash;
-mod heads;
-mod index;
-mod marked;
-mod nodes;
+mod key;
 mod operations;
-mod paged;
-mod scans;
-mod steps;
+mod short;
 mod tabled;
-mod tables;
-mod view;
 
 use core::fmt;
 
-use self::index::Index;
+use self::finders::Finders;
 use crate::arrangement::Slabs;
 use crate::memory::{Footprint, Memory};
 use crate::pattern::{BitsOf, Pattern};
@@ -105,8 +96,8 @@ pub struct Indexed<P: Pattern, R, M> {
     /// Both queues in order, each with or without tables; away while deep.
     posted: Window,
     unexpected: Window,
-    /// Tables of either form, kept while queues are short.
-    index: Option<Box<Index<BitsOf<P>>>>,
+    /// The tables and the index, if a search has needed either.
+    finders: Option<Box<Finders<BitsOf<P>>>>,
     /// The seed of the hash; 0 for a secret one.
     hash_seed: u32,
     /// Entries that a scan of the short form may visit.
@@ -138,7 +129,7 @@ impl<P: Pattern, R, M> Footprint for Indexed<P, R, M> {
     fn memory(&self) -> Memory {
         Memory {
             entries: self.slabs.bytes(),
-            index: self.index.as_ref().map_or(0, |index| index.bytes()),
+            index: self.finders.as_ref().map_or(0, |finders| finders.bytes()),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! The operations, each in the form that the queues have at the moment.
 
-use super::nodes::slot_in;
-use super::scans::Short;
-use super::steps::is_slot;
+use super::deep::{is_slot, slot_in};
+use super::short::Short;
 use super::{Indexed, short_limit};
 use crate::arrangement::Slabs;
 use crate::config::Config;
@@ -23,7 +22,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
             slabs: Slabs::new(config),
             posted: Window::EMPTY,
             unexpected: Window::EMPTY,
-            index: None,
+            finders: None,
             hash_seed: config.tuning.hash_seed.unwrap_or(0),
             scan_limit: u8::try_from(config.tuning.scan_limit.max(1)).unwrap_or(u8::MAX),
             short_limit: short_limit(config.tuning.short_limit),
@@ -286,7 +285,8 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         unexpected.clear_window();
         self.posted.restart();
         self.unexpected.restart();
-        let index = self.index.take();
-        self.index = index.map(|index| Box::new(index.cleared()));
+        if let Some(finders) = &mut self.finders {
+            finders.clear();
+        }
     }
 }

@@ -295,7 +295,10 @@ fn the_message_whose_removal_makes_the_queues_short_is_the_one_that_is_taken() {
 fn round(queues: &mut Queues, entries: u32, steady: bool) {
     let mut before = None;
     let mut look = |queues: &Queues| {
-        let buckets = queues.index.as_ref().map(|index| index.buckets());
+        let buckets = queues
+            .finders
+            .as_ref()
+            .map(|finders| finders.index.buckets());
         let changed = before
             .replace(buckets)
             .is_some_and(|before| before != buckets);

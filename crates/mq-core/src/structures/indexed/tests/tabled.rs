@@ -404,8 +404,8 @@ fn wildcards_that_come_one_by_one_have_the_queue_linked_anew_as_seldom_as_tables
         let last = (0..20).map(|_| post(&mut queues, Source::from(3))).last();
         let arrival = queues.arrive(MpiEnvelope::new(0, 3, last.expect("twenty")), 0);
         assert!(matches!(arrival, Arrive::Matched { .. }));
-        let index = queues.index.as_ref().expect("it has tables");
-        rooms.push(index.tables.receives.room_for_wildcards());
+        let finders = queues.finders.as_ref().expect("it has tables");
+        rooms.push(finders.tables.room_for_wildcards());
     }
     assert_eq!(rooms[0], 128, "the smallest table");
     rooms.dedup();
@@ -426,8 +426,8 @@ fn many_wildcards_that_come_at_once_have_a_table_that_is_large_enough() {
         }
         let arrival = queues.arrive(MpiEnvelope::new(0, 3, last), 0);
         assert!(matches!(arrival, Arrive::Matched { .. }));
-        let index = queues.index.as_ref().expect("it has tables");
-        index.tables.receives.room_for_wildcards()
+        let finders = queues.finders.as_ref().expect("it has tables");
+        finders.tables.room_for_wildcards()
     };
     assert_eq!(room_after(0..20), 128);
     assert_eq!(room_after(20..600), 1024);

@@ -55,9 +55,9 @@ fn a_wildcard_class_that_nobody_uses_any_more_is_dropped() {
     }
     assert!(
         queues
-            .index
+            .finders
             .as_ref()
-            .is_some_and(|index| index.views() == 1)
+            .is_some_and(|finders| finders.index.views() == 1)
     );
     for round in 0..2_000 {
         let _ = queues.arrive(MpiEnvelope::new(0, round, 8), round);
@@ -66,9 +66,9 @@ fn a_wildcard_class_that_nobody_uses_any_more_is_dropped() {
     assert!(queues.is_deep());
     assert!(
         queues
-            .index
+            .finders
             .as_ref()
-            .is_some_and(|index| index.views() == 0)
+            .is_some_and(|finders| finders.index.views() == 0)
     );
     assert!(
         matches!(queues.probe(&any), Some((_, 0))),
@@ -125,7 +125,10 @@ fn messages_are_indexed_for_a_class_while_it_asks_often_for_how_many_they_are() 
             sender += 1;
         }
         assert!(queues.is_deep());
-        queues.index.as_ref().map_or(0, |index| index.views())
+        queues
+            .finders
+            .as_ref()
+            .map_or(0, |finders| finders.index.views())
     };
     assert_eq!(steady(50), 0, "to look at all costs less");
     assert_eq!(steady(2), 1);
@@ -222,7 +225,12 @@ fn some_long_searches_of_a_class_are_not_worth_a_table() {
 #[test]
 fn arrivals_pay_for_wildcards_only_while_some_are_posted() {
     let mut queues = deep(100);
-    let is_plain = |queues: &Queues| queues.index.as_ref().is_some_and(|index| index.is_plain());
+    let is_plain = |queues: &Queues| {
+        queues
+            .finders
+            .as_ref()
+            .is_some_and(|finders| finders.index.is_plain())
+    };
     assert!(is_plain(&queues));
     // One of a key, and several of another.
     for tag in [50, 51, 51, 51] {
@@ -388,7 +396,10 @@ fn receives_in_the_slots_of_wildcards_get_buckets_of_their_own() {
     for rank in 0..gone as u32 {
         let _ = queues.post(MpiPattern::new(0, rank, MANY + 10), rank);
     }
-    let buckets = queues.index.as_ref().map_or(0, |index| index.buckets());
+    let buckets = queues
+        .finders
+        .as_ref()
+        .map_or(0, |finders| finders.index.buckets());
     assert!(buckets > gone as u32, "{buckets} for {gone} keys");
     for rank in (0..gone as u32).rev() {
         let arrival = queues.arrive(MpiEnvelope::new(0, rank, MANY + 10), 0);

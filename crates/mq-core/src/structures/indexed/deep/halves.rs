@@ -1,0 +1,233 @@
+//! Halves of steps in the deep form: searches that queue nothing, and newcomers without a search.
+
+use super::super::Indexed;
+use super::super::finders::{deep, index_in};
+use super::super::key::{Key, key_of_receive};
+use super::index::Taken;
+use super::nodes::slot_in;
+use crate::envelope::{ContextId, Envelope, MatchBits};
+use crate::meter::{Meter, Queue};
+use crate::pattern::{BitsOf, Pattern};
+use crate::slab::NIL;
+
+/// Searches: each takes what it finds off all lists and leaves it in storage, and returns its slot.
+impl<P: Pattern, R, M> Indexed<P, R, M> {
+    /// Searches for a message for a receive.
+    #[inline(always)]
+    pub(in crate::structures::indexed) fn take_message_deep(
+        &mut self,
+        pattern: &P,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let key = key_of_receive(pattern);
+        if key.care != BitsOf::<P>::ALL {
+            return self.unlink_message_deep(key.context, key.bits, key.care, meter);
+        }
+        self.take_message_exact(key.context, key.bits, meter)
+    }
+
+    // The only calls in these two are tail calls: see `post_exact_deep`.
+
+    /// Searches for a message for a fully specified receive.
+    #[inline(never)]
+    fn take_message_exact(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let key = Key::exact(context, bits);
+        let Some(index) = index_in(&mut self.finders) else {
+            return NIL;
+        };
+        if index.is_near_for_receives() {
+            match index.take_message_quick(&self.slabs, key) {
+                Taken::Found(node) => {
+                    meter.visited(Queue::Unexpected, 1);
+                    let slot = slot_in(node);
+                    if self.slabs.unexpected.len() <= index.low() {
+                        return self.before_removal_of_message(slot);
+                    }
+                    return slot;
+                }
+                Taken::Nothing => {
+                    meter.visited(Queue::Unexpected, 0);
+                    return NIL;
+                }
+                Taken::Otherwise => {}
+            }
+        }
+        self.unlink_message_deep(context, bits, BitsOf::<P>::ALL, meter)
+    }
+
+    /// Searches for a receive for a message.
+    #[inline(never)]
+    pub(in crate::structures::indexed) fn take_receive_deep(
+        &mut self,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let Some(index) = index_in(&mut self.finders) else {
+            return NIL;
+        };
+        if index.is_near() {
+            let key = Key::exact(envelope.context(), envelope.bits());
+            match index.take_receive_quick(&self.slabs, key) {
+                Taken::Found(slot) => {
+                    meter.visited(Queue::Posted, 1);
+                    if self.slabs.posted.len() <= index.low() {
+                        return self.before_removal_of_receive(slot);
+                    }
+                    return slot;
+                }
+                Taken::Nothing => {
+                    meter.visited(Queue::Posted, 0);
+                    return NIL;
+                }
+                Taken::Otherwise => {}
+            }
+        }
+        self.unlink_receive_deep(envelope, meter)
+    }
+
+    /// Searches for a message, in any state of the index.
+    #[inline(never)]
+    pub(super) fn unlink_message_deep(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        care: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let key = Key {
+            context,
+            bits,
+            care,
+        };
+        let slot = deep(&mut self.finders).unlink_message_for(&mut self.slabs, key, meter);
+        match slot {
+            NIL => NIL,
+            slot => self.before_removal_of_message(slot),
+        }
+    }
+
+    /// Searches for a receive, in any state of the index.
+    #[inline(never)]
+    pub(super) fn unlink_receive_deep(
+        &mut self,
+        envelope: &P::Envelope,
+        meter: &mut impl Meter,
+    ) -> u32 {
+        let slot = deep(&mut self.finders).unlink_receive_for(&mut self.slabs, envelope, meter);
+        match slot {
+            NIL => NIL,
+            slot => self.before_removal_of_receive(slot),
+        }
+    }
+}
+
+/// Newcomers, without a search. Each returns the slot. They too index some of what is not indexed: a library
+/// that knows the other queue to be empty does not search before it queues.
+impl<P: Pattern, R, M> Indexed<P, R, M> {
+    /// Queues a receive.
+    #[inline(always)]
+    pub(in crate::structures::indexed) fn queue_receive_deep(
+        &mut self,
+        pattern: P,
+        receive: R,
+    ) -> u32 {
+        let slot = match pattern.care() == BitsOf::<P>::ALL {
+            true => self.place_for_receive(pattern.context(), pattern.bits()),
+            false => NIL,
+        };
+        if slot == NIL {
+            return self.queue_receive_rarely(pattern, receive);
+        }
+        self.slabs.posted.fill(slot, pattern, receive);
+        slot
+    }
+
+    /// The slot of a fully specified receive, linked and yet to be filled; [`NIL`] if that is not
+    /// quickly done.
+    #[inline(never)]
+    fn place_for_receive(&mut self, context: ContextId, bits: BitsOf<P>) -> u32 {
+        match index_in(&mut self.finders) {
+            Some(index) if index.is_near_for_receives() => {
+                index.queue_receive_quick(&mut self.slabs, Key::exact(context, bits))
+            }
+            _ => NIL,
+        }
+    }
+
+    /// Queues a receive for which that is not quickly done.
+    #[inline(never)]
+    fn queue_receive_rarely(&mut self, pattern: P, receive: R) -> u32 {
+        let slot = self.queue_any_receive(pattern, receive);
+        deep(&mut self.finders).move_on(&mut self.slabs);
+        slot
+    }
+
+    /// Queues any receive, in any state of the index.
+    #[inline(never)]
+    pub(in crate::structures::indexed) fn queue_any_receive(
+        &mut self,
+        pattern: P,
+        receive: R,
+    ) -> u32 {
+        if self.slabs.posted.is_full() {
+            self.make_room_for_receive(pattern);
+        }
+        let slot = self.slabs.posted.insert(pattern, receive, 0);
+        deep(&mut self.finders).link_posted(&mut self.slabs, slot);
+        slot
+    }
+
+    /// Queues a message.
+    #[inline(always)]
+    pub(in crate::structures::indexed) fn queue_message_deep(
+        &mut self,
+        envelope: P::Envelope,
+        message: M,
+    ) -> u32 {
+        let slot = self.place_for_message(envelope.context(), envelope.bits());
+        if slot == NIL {
+            return self.queue_message_rarely(envelope, message);
+        }
+        self.slabs.unexpected.fill(slot, envelope, message);
+        slot
+    }
+
+    /// The slot of a message, linked and yet to be filled; [`NIL`] if that is not quickly done.
+    #[inline(never)]
+    fn place_for_message(&mut self, context: ContextId, bits: BitsOf<P>) -> u32 {
+        match index_in(&mut self.finders) {
+            Some(index) if index.is_near_for_receives() => {
+                index.queue_message_quick(&mut self.slabs, Key::exact(context, bits))
+            }
+            _ => NIL,
+        }
+    }
+
+    /// Queues a message for which that is not quickly done.
+    #[inline(never)]
+    fn queue_message_rarely(&mut self, envelope: P::Envelope, message: M) -> u32 {
+        let slot = self.queue_any_message(envelope, message);
+        deep(&mut self.finders).move_on(&mut self.slabs);
+        slot
+    }
+
+    /// Queues any message, in any state of the index.
+    #[inline(never)]
+    pub(in crate::structures::indexed) fn queue_any_message(
+        &mut self,
+        envelope: P::Envelope,
+        message: M,
+    ) -> u32 {
+        if self.slabs.unexpected.is_full() {
+            self.make_room_for_message(envelope);
+        }
+        let slot = self.slabs.unexpected.insert(envelope, message, 0);
+        deep(&mut self.finders).link_unexpected(&mut self.slabs, slot);
+        slot
+    }
+}

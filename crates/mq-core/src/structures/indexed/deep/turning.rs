@@ -1,0 +1,123 @@
+//! How queues become deep, and short again.
+
+use super::super::Indexed;
+use super::super::finders::{deep, index_in};
+use super::nodes::{self, Slot, posted, slot_in, slot_of, unexpected};
+use crate::arrangement::Slabs;
+use crate::pattern::Pattern;
+
+/// Queues with at most this many entries together become short again.
+pub(in crate::structures::indexed) const SHORT: u32 = 4;
+
+impl<P: Pattern, R, M> Indexed<P, R, M> {
+    /// Indexes all entries, in order.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::structures::indexed) fn deepen(&mut self) {
+        self.end_tables();
+        let most = u32::from(self.short_limit);
+        let receives = self.posted.leave(&mut self.slabs.posted);
+        let messages = self.unexpected.leave(&mut self.slabs.unexpected);
+        deep(&mut self.finders).take_over(&mut self.slabs, receives, messages, most);
+    }
+
+    /// Few entries are left in the deep form, for the size of its table or for any size: makes the table
+    /// smaller, or returns to scanning if there are no entries or enough removals have paid for
+    /// collecting them. `leaving` is the node of an entry that is on no list and about to be removed; it
+    /// is returned.
+    #[cold]
+    #[inline(never)]
+    fn shorten(&mut self, left: u32, leaving: u32) -> u32 {
+        let Some(index) = index_in(&mut self.finders) else {
+            return leaving;
+        };
+        if left > SHORT {
+            index.shrink(&mut self.slabs);
+            return leaving;
+        }
+        if left > 0 {
+            // The short form expects its entries near.
+            let Slabs { posted, unexpected } = &self.slabs;
+            let far = self.slabs.has_far();
+            if far || !index.has_paid_for(posted.near_slots() + unexpected.near_slots()) {
+                if left <= index.few() {
+                    index.shrink(&mut self.slabs);
+                }
+                return leaving;
+            }
+        }
+        let Slabs { posted, unexpected } = &mut self.slabs;
+        if left == 0 {
+            index.rest();
+            self.posted.restart();
+            self.unexpected.restart();
+            return leaving;
+        }
+        let mut receives = posted.slots_in_order();
+        receives.retain(|&slot| nodes::posted(slot) != leaving);
+        let mut messages = unexpected.slots_in_order();
+        messages.retain(|&slot| nodes::unexpected(slot) != leaving);
+        for &slot in &receives {
+            index.unlink_posted(&mut self.slabs, slot);
+        }
+        for &slot in &messages {
+            index.unlink_unexpected(&mut self.slabs, slot);
+        }
+        index.rest();
+        let (receive, message) = match slot_of(leaving) {
+            Slot::Posted(slot) => (Some(slot), None),
+            Slot::Unexpected(slot) => (None, Some(slot)),
+            Slot::None => (None, None),
+        };
+        let Slabs { posted, unexpected } = &mut self.slabs;
+        let receive = self.posted.come_back(posted, &mut receives, receive);
+        let message = self
+            .unexpected
+            .come_back(unexpected, &mut messages, message);
+        receive
+            .map(nodes::posted)
+            .or(message.map(nodes::unexpected))
+            .unwrap_or(leaving)
+    }
+}
+
+/// What is done before a step that needs room, and after one that takes an entry.
+impl<P: Pattern, R, M> Indexed<P, R, M> {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_room_for_receive(&mut self, pattern: P) {
+        if !self.posted.free_unused(&mut self.slabs.posted) {
+            self.slabs.posted.make_room(pattern);
+        }
+        deep(&mut self.finders).serve(&mut self.slabs);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_room_for_message(&mut self, envelope: P::Envelope) {
+        if !self.unexpected.free_unused(&mut self.slabs.unexpected) {
+            self.slabs.unexpected.make_room(envelope);
+        }
+        deep(&mut self.finders).serve(&mut self.slabs);
+    }
+
+    /// An entry is off all lists and will be removed: returns its node, which may be another then.
+    #[inline(always)]
+    pub(super) fn before_removal(&mut self, node: u32) -> u32 {
+        let len = self.slabs.posted.len() + self.slabs.unexpected.len();
+        if len <= deep(&mut self.finders).low() {
+            return self.shorten(len - 1, node);
+        }
+        node
+    }
+
+    /// [`before_removal`](Self::before_removal) of the receive in a slot: returns its slot.
+    pub(in crate::structures::indexed) fn before_removal_of_receive(&mut self, slot: u32) -> u32 {
+        self.before_removal(posted(slot))
+    }
+
+    /// [`before_removal`](Self::before_removal) of the message in a slot: returns its slot.
+    pub(in crate::structures::indexed) fn before_removal_of_message(&mut self, slot: u32) -> u32 {
+        slot_in(self.before_removal(unexpected(slot)))
+    }
+}
