@@ -234,7 +234,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         if !deep(&mut self.finders).is_plain() {
-            return self.arrive_deep(envelope, meter);
+            return self.arrive_in_any_state(envelope, meter);
         }
         self.make_room_for_message(envelope);
         self.arrive_whole(envelope.context(), envelope.bits(), meter)
@@ -253,7 +253,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// A step of a message, in any state of the index.
     #[inline(never)]
-    fn arrive_deep(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
+    fn arrive_in_any_state(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
         if self.slabs.unexpected.is_full() {
             self.make_room_for_message(envelope);
         }

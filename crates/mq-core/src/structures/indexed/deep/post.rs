@@ -20,7 +20,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     ) -> u32 {
         let (context, bits) = (pattern.context(), pattern.bits());
         if pattern.care() != BitsOf::<P>::ALL {
-            return self.post_any_deep(*pattern, meter);
+            return self.post_in_any_state(*pattern, meter);
         }
         self.post_exact_deep(context, bits, meter)
     }
@@ -170,20 +170,15 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         if deep(&mut self.finders).is_moving() {
-            return self.post_any_deep(pattern, meter);
+            return self.post_in_any_state(pattern, meter);
         }
         self.make_room_for_receive(pattern);
-        self.post_any_exact(pattern.context(), pattern.bits(), meter)
+        self.post_whole(pattern.context(), pattern.bits(), meter)
     }
 
     /// The step of a fully specified receive, whatever is in its bucket.
     #[inline(never)]
-    fn post_any_exact(
-        &mut self,
-        context: ContextId,
-        bits: BitsOf<P>,
-        meter: &mut impl Meter,
-    ) -> u32 {
+    fn post_whole(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         let key = Key::exact(context, bits);
         let node = deep(&mut self.finders).post_whole(&mut self.slabs, key, meter);
         if let Slot::Unexpected(_) = slot_of(node) {
@@ -194,7 +189,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// A step of any receive, in any state of the index.
     #[inline(never)]
-    fn post_any_deep(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
+    fn post_in_any_state(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
         if self.slabs.posted.is_full() {
             self.make_room_for_receive(pattern);
         }

@@ -4,7 +4,6 @@ use core::ops::Range;
 
 use super::Found;
 use super::buckets::{Bucket, NONE};
-use crate::envelope::Envelope;
 use crate::slab::{Entry, NIL};
 
 /// Where the entries of chains keep their links.

@@ -1,5 +1,33 @@
 //! Searches of queues that have [tables](super). Those of steps take the found entry off its
 //! chain and out of the window; it stays in storage.
+//!
+//! A step begins in the shortest way, and what that does not decide is left to a longer one. On the left are functions,
+//! on the right is where each goes on; what has no line has found an entry, or that there is none.
+//!
+//! ```text
+//! take_receive_tabled          only a newcomer can be it                take_pending_receive
+//!                              any receive of the bucket, or newcomer   take_receive_among
+//!                              many newcomers, or linked wildcards      take_receive_specially
+//!   take_pending_receive       several newcomers, or not the one        take_receive_of_pending
+//!   take_receive_specially     many newcomers: links them               take_receive_tabled
+//!                              one class, its first may be earlier      take_wildcard
+//!                              otherwise                                take_receive_of_classes
+//!   take_wildcard              that does not take the message           take_receive_among
+//!   take_receive_of_classes    one is not first in its bucket, or none  take_receive_among
+//!
+//! take_message_tabled          fully specified                          take_message_exact_tabled
+//!                              with a wildcard                          take_any_message_tabled
+//!   take_message_exact_tabled  only a newcomer can be it                take_pending_message
+//!                              any message of the bucket, or newcomer   take_message_among
+//!                              many newcomers, or views                 take_message_specially
+//!   take_pending_message       several newcomers, or not the one        take_message_of_pending
+//!   take_message_specially     many newcomers: links them               take_message_exact_tabled
+//!                              only a newcomer can be it                take_message_of_pending
+//!                              any message of the bucket, or newcomer   take_message_among
+//!   take_any_message_tabled    not the first in its view's bucket       take_any_message_among
+//! ```
+//!
+//! What goes back to the top does so once: no entry is a newcomer any more.
 
 use core::hint::black_box;
 
