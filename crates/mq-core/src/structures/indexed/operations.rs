@@ -1,6 +1,6 @@
 //! The operations, each in the form that the queues have at the moment.
 
-use super::deep::{is_slot, slot_in};
+use super::deep::{AGAIN, is_slot, slot_in};
 use super::short::Short;
 use super::{Indexed, short_limit};
 use crate::arrangement::Slabs;
@@ -10,7 +10,7 @@ use crate::handle::{Handle, MessageHandle};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::queues::{Arrive, Entry, FoundOf, MatchQueues, Post, Removed, Scope, ShownOf, TakenOf};
-use crate::slab::{LAST_ASKED, NIL, Window};
+use crate::slab::{LAST_ASKED, Window};
 
 impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
     type Pattern = P;
@@ -62,7 +62,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
                             self.slabs.posted.fill(node, pattern, receive);
                             break 'queued node;
                         }
-                        if node != NIL {
+                        if node != AGAIN {
                             break self.slabs.unexpected.remove(slot_in(node));
                         }
                         node = self.post_rarely(pattern, meter);
@@ -103,7 +103,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
                     if is_slot(node) {
                         break self.slabs.posted.remove(node);
                     }
-                    if node != NIL {
+                    if node != AGAIN {
                         let slot = slot_in(node);
                         self.slabs.unexpected.fill(slot, envelope, message);
                         return Arrive::Unexpected;

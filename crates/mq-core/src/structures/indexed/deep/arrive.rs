@@ -4,14 +4,14 @@ use super::super::Indexed;
 use super::super::finders::{deep, index_in};
 use super::super::key::Key;
 use super::index::{Quick, Wildcards};
-use super::nodes::{Slot, posted, slot_of, unexpected};
+use super::nodes::{AGAIN, Slot, posted, slot_of, unexpected};
 use crate::envelope::{ContextId, Envelope};
 use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern};
 use crate::slab::NIL;
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    /// The step of a message; [`NIL`] if it is one for [`arrive_rarely`](Self::arrive_rarely).
+    /// The step of a message; [`AGAIN`] if it is one for [`arrive_rarely`](Self::arrive_rarely).
     ///
     /// As [`post_exact_deep`](Self::post_exact_deep) it saves hardly a register.
     #[inline(never)]
@@ -33,7 +33,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn arrive_exact(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         let key = Key::exact(context, bits);
         let Some(index) = index_in(&mut self.finders) else {
-            return NIL;
+            return AGAIN;
         };
         let place = index.place(key);
         let (quick, low) = (index.arrive_quick(&mut self.slabs, key, place), index.low());
@@ -56,7 +56,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn arrive_wide(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         let key = Key::exact(context, bits);
         let Some(index) = index_in(&mut self.finders) else {
-            return NIL;
+            return AGAIN;
         };
         let place = index.place(key);
         let quick = index.arrive_wide(&mut self.slabs, key, index.bucket_of(place));
@@ -101,7 +101,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         let node = deep(&mut self.finders).take_receive_of_several(&mut self.slabs, place);
-        if node == NIL {
+        if node == AGAIN {
             return self.arrive_beside(context, bits, place, meter);
         }
         meter.visited(Queue::Posted, 1);
@@ -131,7 +131,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     }
 
     /// A step of a message while there is more to look at than the table, if it is only wildcards
-    /// and views; otherwise [`NIL`], and nothing has changed.
+    /// and views; otherwise [`AGAIN`].
     #[inline(never)]
     fn arrive_special(
         &mut self,
@@ -141,7 +141,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     ) -> u32 {
         let index = deep(&mut self.finders);
         if !index.has_only_wildcards() {
-            return NIL;
+            return AGAIN;
         }
         if let Some(first) = index.marked_class(context, bits) {
             return self.arrive_marked(context, bits, first, meter);
@@ -198,7 +198,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                 let key = Key::exact(context, bits);
                 let found = (class, bucket, slot);
                 let (node, visited) = index.take_wildcard_quick(&mut self.slabs, key, found);
-                if node != NIL {
+                if node != AGAIN {
                     meter.visited(Queue::Posted, visited);
                     return self.before_removal(node);
                 }
@@ -263,7 +263,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
         let index = deep(&mut self.finders);
         let Some(slot) = self.slabs.unexpected.reserve(index.home()) else {
-            return NIL;
+            return AGAIN;
         };
         self.slabs.unexpected.set_key(slot, envelope);
         index.link_message(&mut self.slabs, slot);

@@ -4,13 +4,14 @@ use super::super::Indexed;
 use super::super::finders::{deep, index_in};
 use super::super::key::{Key, key_of_receive};
 use super::index::Taken;
-use super::nodes::slot_in;
+use super::nodes::{AGAIN, slot_in};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern};
 use crate::slab::NIL;
 
-/// Searches: each takes what it finds off all lists and leaves it in storage, and returns its slot.
+/// Searches: each takes what it finds off all lists and leaves it in storage, and returns its slot, or
+/// [`NIL`] if there is nothing.
 impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// Searches for a message for a receive.
     #[inline(always)]
@@ -138,16 +139,16 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     ) -> u32 {
         let slot = match pattern.care() == BitsOf::<P>::ALL {
             true => self.place_for_receive(pattern.context(), pattern.bits()),
-            false => NIL,
+            false => AGAIN,
         };
-        if slot == NIL {
+        if slot == AGAIN {
             return self.queue_receive_rarely(pattern, receive);
         }
         self.slabs.posted.fill(slot, pattern, receive);
         slot
     }
 
-    /// The slot of a fully specified receive, linked and yet to be filled; [`NIL`] if that is not
+    /// The slot of a fully specified receive, linked and yet to be filled; [`AGAIN`] if that is not
     /// quickly done.
     #[inline(never)]
     fn place_for_receive(&mut self, context: ContextId, bits: BitsOf<P>) -> u32 {
@@ -155,7 +156,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             Some(index) if index.is_near_for_receives() => {
                 index.queue_receive_quick(&mut self.slabs, Key::exact(context, bits))
             }
-            _ => NIL,
+            _ => AGAIN,
         }
     }
 
@@ -190,21 +191,21 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         message: M,
     ) -> u32 {
         let slot = self.place_for_message(envelope.context(), envelope.bits());
-        if slot == NIL {
+        if slot == AGAIN {
             return self.queue_message_rarely(envelope, message);
         }
         self.slabs.unexpected.fill(slot, envelope, message);
         slot
     }
 
-    /// The slot of a message, linked and yet to be filled; [`NIL`] if that is not quickly done.
+    /// The slot of a message, linked and yet to be filled; [`AGAIN`] if that is not quickly done.
     #[inline(never)]
     fn place_for_message(&mut self, context: ContextId, bits: BitsOf<P>) -> u32 {
         match index_in(&mut self.finders) {
             Some(index) if index.is_near_for_receives() => {
                 index.queue_message_quick(&mut self.slabs, Key::exact(context, bits))
             }
-            _ => NIL,
+            _ => AGAIN,
         }
     }
 

@@ -11,8 +11,8 @@
 //!
 //! A step begins in the shortest way, and what that does not decide is left to a longer one. In these ladders the names
 //! on the left are functions, and on the right is where each goes on; what has no line ends at a node, after a removal
-//! perhaps with [few entries](turning). A bucket is *simple* if it is empty, holds one entry of the newcomer's queue with
-//! another key, or begins with the only entry that the newcomer matches.
+//! perhaps with [few entries](turning). A bucket is *simple* if it is empty, holds one entry of the newcomer's queue
+//! with another key, or begins with the only entry that the newcomer matches.
 //!
 //! ```text
 //! search_for_receive      fully specified                                  post_exact_deep
@@ -70,5 +70,5 @@ mod turning;
 mod view;
 
 pub(super) use self::index::Index;
-pub(super) use self::nodes::{is_slot, slot_in};
+pub(super) use self::nodes::{AGAIN, is_slot, slot_in};
 pub(super) use self::turning::SHORT;

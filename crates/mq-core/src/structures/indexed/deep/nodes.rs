@@ -11,6 +11,9 @@ use crate::slab::{NIL, SLOTS};
 /// Marks the nodes of unexpected messages; slots are smaller.
 const UNEXPECTED: u32 = SLOTS;
 
+/// In place of a node or a slot: nothing has changed, and what was to be done is to be done again in a slower way.
+pub(in crate::structures::indexed) const AGAIN: u32 = NIL;
+
 /// Whether a search has found a slot.
 #[inline(always)]
 pub(in crate::structures::indexed) const fn is_slot(found: u32) -> bool {

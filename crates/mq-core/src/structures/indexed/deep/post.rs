@@ -4,14 +4,14 @@ use super::super::Indexed;
 use super::super::finders::{deep, index_in};
 use super::super::key::{Key, key_of_receive};
 use super::index::Quick;
-use super::nodes::{Slot, posted, slot_in, slot_of, unexpected};
+use super::nodes::{AGAIN, Slot, posted, slot_in, slot_of, unexpected};
 use crate::envelope::{ContextId, MatchBits};
 use crate::meter::{Meter, Queue};
 use crate::pattern::{BitsOf, Pattern};
 use crate::slab::NIL;
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    /// The step of a receive; [`NIL`] if it is one for [`post_rarely`](Self::post_rarely).
+    /// The step of a receive; [`AGAIN`] if it is one for [`post_rarely`](Self::post_rarely).
     #[inline(always)]
     pub(in crate::structures::indexed) fn search_for_receive(
         &mut self,
@@ -25,7 +25,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.post_exact_deep(context, bits, meter)
     }
 
-    /// A step of a fully specified receive; [`NIL`] if no slot is free, or not all entries are
+    /// A step of a fully specified receive; [`AGAIN`] if no slot is free, or not all entries are
     /// indexed.
     ///
     /// The only call in this function is a tail call, so it saves hardly a register. Entries that are not
@@ -40,7 +40,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let key = Key::exact(context, bits);
         // There is an index, but not even a panic may be called from here.
         let Some(index) = index_in(&mut self.finders) else {
-            return NIL;
+            return AGAIN;
         };
         if !index.is_near_for_receives() {
             if index.is_plain_for_receives() {
@@ -58,7 +58,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn post_wide(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         let key = Key::exact(context, bits);
         let Some(index) = index_in(&mut self.finders) else {
-            return NIL;
+            return AGAIN;
         };
         let place = index.place(key);
         let quick = index.post_wide(&mut self.slabs, key, index.bucket_of(place));
@@ -103,7 +103,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         let node = deep(&mut self.finders).take_message_of_several(&mut self.slabs, place);
-        if node == NIL {
+        if node == AGAIN {
             return self.post_beside(context, bits, place, meter);
         }
         meter.visited(Queue::Unexpected, 1);
@@ -132,13 +132,13 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         node
     }
 
-    /// A step of a fully specified receive while there is more to look at than the table; [`NIL`],
-    /// and nothing has changed, if not all entries are indexed.
+    /// A step of a fully specified receive while there is more to look at than the table; [`AGAIN`]
+    /// if not all entries are indexed.
     #[inline(never)]
     fn post_special(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         let index = deep(&mut self.finders);
         if index.is_moving() {
-            return NIL;
+            return AGAIN;
         }
         let key = Key::exact(context, bits);
         let place = index.place(key);
@@ -203,7 +203,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return unexpected(slot);
         }
         let Some(slot) = self.slabs.posted.reserve(NIL) else {
-            return NIL;
+            return AGAIN;
         };
         self.slabs.posted.set_key(slot, pattern);
         deep(&mut self.finders).link_posted(&mut self.slabs, slot);

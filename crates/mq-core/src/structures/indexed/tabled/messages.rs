@@ -6,10 +6,10 @@ use super::super::key::Key;
 use super::buckets::Buckets;
 use super::links::{find_pending, link_alone, link_behind};
 use super::view::WindowView;
-use super::{Found, NOT_LINKED, TABLES_KEEP};
+use super::{Found, NOT_LINKED, OTHERWISE, TABLES_KEEP};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::memory::vec_bytes;
-use crate::slab::{Entry, NIL, TOO_FAR, Window};
+use crate::slab::{Entry, NIL, Window};
 
 /// Linking a slot for a class takes the time of looking at this many slots.
 const LINKING: u32 = 2;
@@ -144,7 +144,7 @@ impl<B: MatchBits> Messages<B> {
 
     /// Takes the message for a fully specified receive off its chain and out of the window, if it is
     /// the first of its bucket: its slot, [`NIL`] if there is none, [`NOT_LINKED`] if it may only be
-    /// one of those, or [`TOO_FAR`] if it may be any. `VIEWED`: there may be views.
+    /// one of those, or [`OTHERWISE`] if it may be any. `VIEWED`: there may be views.
     #[inline(always)]
     pub(super) fn take_first<const VIEWED: bool, E>(
         &mut self,
@@ -158,7 +158,7 @@ impl<B: MatchBits> Messages<B> {
     {
         let place = self.buckets.place(bits);
         let Some(bucket) = self.buckets.get_mut(place) else {
-            return TOO_FAR;
+            return OTHERWISE;
         };
         let slot = bucket.first();
         let Some(entry) = near.get(slot as usize) else {
@@ -168,7 +168,7 @@ impl<B: MatchBits> Messages<B> {
             };
         };
         if entry.key.bits() != bits || entry.key.context() != context {
-            return TOO_FAR;
+            return OTHERWISE;
         }
         bucket.drop_first(entry.next);
         if VIEWED {
@@ -345,7 +345,7 @@ impl<B: MatchBits> Messages<B> {
     }
 
     /// Takes the message for a receive with a wildcard off the chain of its view and out of the window, if it
-    /// is the first of its bucket there, and not on the chain of its key: its slot, or [`TOO_FAR`] if it
+    /// is the first of its bucket there, and not on the chain of its key: its slot, or [`OTHERWISE`] if it
     /// may be any.
     #[inline(always)]
     pub(super) fn take_first_viewed<E>(
@@ -359,10 +359,10 @@ impl<B: MatchBits> Messages<B> {
     {
         let is = |view: &&mut WindowView<B>| view.care == key.care;
         let Some(view) = self.views.iter_mut().find(is) else {
-            return TOO_FAR;
+            return OTHERWISE;
         };
         let slot = view.take_first(near, self.linked, key);
-        if slot != TOO_FAR {
+        if slot != OTHERWISE {
             window.leave_hole();
         }
         slot

@@ -34,9 +34,12 @@ const fn pending(scan_limit: u8) -> u32 {
     2 * scan_limit as u32 / 3
 }
 
-/// The end of a search of the tables, after which it goes on among entries that are not linked; no
-/// slot has this number.
-const NOT_LINKED: u32 = TOO_FAR - 1;
+/// In place of a slot: nothing has changed, and the search is to be made in a slower way. No slot has this number.
+const OTHERWISE: u32 = TOO_FAR;
+
+/// In place of a slot: the tables have nothing, and the search goes on among entries that are not linked. No slot has
+/// this number.
+const NOT_LINKED: u32 = OTHERWISE - 1;
 
 /// Where a search ended, and what it cost.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +48,14 @@ struct Found {
     slot: u32,
     /// Entries compared, the found one included.
     visited: u32,
+}
+
+impl Found {
+    /// What is to be found in a slower way; nothing has been counted.
+    const OTHERWISE: Self = Self {
+        slot: OTHERWISE,
+        visited: 0,
+    };
 }
 
 /// The tables of both queues.

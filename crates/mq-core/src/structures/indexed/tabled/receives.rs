@@ -7,16 +7,13 @@ use super::super::hash::Seed;
 use super::buckets::Buckets;
 use super::links::find_pending;
 use super::wild::Wild;
-use super::{Found, NOT_LINKED, TABLES_KEEP};
+use super::{Found, NOT_LINKED, OTHERWISE, TABLES_KEEP};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::pattern::{BitsOf, Pattern, matches};
-use crate::slab::{Entry, NIL, TOO_FAR, Window};
+use crate::slab::{Entry, NIL, Window};
 
-/// The end of a search that has to go on; nothing has been counted.
-const FARTHER: Found = Found {
-    slot: TOO_FAR,
-    visited: 0,
-};
+/// In place of a slot: a receive with a wildcard is earlier than what the message has found, if it takes the message.
+pub(super) const WILDCARD_FIRST: u32 = NOT_LINKED;
 
 /// Whether there is a receive in a slot, and it takes a message.
 #[inline(always)]
@@ -120,7 +117,7 @@ impl<B: MatchBits> Receives<B> {
 
     /// Takes the receive for a message off its chain and out of the window, if it is the first of
     /// its bucket, in tables that [are plain](Self::are_plain): its slot, [`NIL`] if there is none,
-    /// [`NOT_LINKED`] if it may only be one of those, or [`TOO_FAR`] if it may be any.
+    /// [`NOT_LINKED`] if it may only be one of those, or [`OTHERWISE`] if it may be any.
     #[inline(always)]
     pub(super) fn take_first<P, R>(
         &mut self,
@@ -135,7 +132,7 @@ impl<B: MatchBits> Receives<B> {
     {
         let place = self.buckets.place(bits);
         let Some(bucket) = self.buckets.get_mut(place) else {
-            return TOO_FAR;
+            return OTHERWISE;
         };
         let slot = bucket.first();
         let Some(entry) = near.get(slot as usize) else {
@@ -146,7 +143,7 @@ impl<B: MatchBits> Receives<B> {
         };
         // None has a wildcard.
         if entry.key.bits() != bits || entry.key.context() != context {
-            return TOO_FAR;
+            return OTHERWISE;
         }
         bucket.drop_first(entry.next);
         if window.drop_tabled(slot) {

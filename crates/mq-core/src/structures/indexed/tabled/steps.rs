@@ -34,11 +34,12 @@ use core::hint::black_box;
 use super::super::Indexed;
 use super::super::finders::{Finders, new_finders};
 use super::super::key::Key;
-use super::NOT_LINKED;
 use super::answer::Answer;
+use super::receives::WILDCARD_FIRST;
+use super::{NOT_LINKED, OTHERWISE};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::pattern::{BitsOf, Pattern};
-use crate::slab::{NIL, TOO_FAR};
+use crate::slab::NIL;
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(always)]
@@ -88,7 +89,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         match receives.take_first(near, &mut self.posted, context, bits) {
             NIL => Answer::NOTHING,
             NOT_LINKED => self.take_pending_receive(envelope),
-            TOO_FAR => self.take_receive_among(envelope),
+            OTHERWISE => self.take_receive_among(envelope),
             slot => self.after_taking_receive(Answer::first(slot)),
         }
     }
@@ -135,8 +136,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let (context, bits) = (envelope.context(), envelope.bits());
         let found = receives.take_first_before_wildcards(near, &mut self.posted, context, bits);
         match found.slot {
-            NOT_LINKED => self.take_wildcard(envelope, found.visited),
-            TOO_FAR => self.take_receive_of_classes(envelope),
+            WILDCARD_FIRST => self.take_wildcard(envelope, found.visited),
+            OTHERWISE => self.take_receive_of_classes(envelope),
             _ => self.after_taking_receive(found.into()),
         }
     }
@@ -152,7 +153,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let receives = &mut finders.tables.receives;
         let (context, bits) = (envelope.context(), envelope.bits());
         match receives.take_first_wildcard(near, &mut self.posted, context, bits) {
-            TOO_FAR => self.take_receive_among(envelope),
+            OTHERWISE => self.take_receive_among(envelope),
             slot => {
                 let visited = visited + 1;
                 self.after_taking_receive(Answer::new(slot, visited))
@@ -171,7 +172,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let receives = &mut finders.tables.receives;
         let (context, bits) = (envelope.context(), envelope.bits());
         let found = receives.take_first_of_all(near, &mut self.posted, context, bits);
-        if found.slot == TOO_FAR {
+        if found.slot == OTHERWISE {
             return self.take_receive_among(envelope);
         }
         self.after_taking_receive(found.into())
@@ -277,7 +278,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         match messages.take_first::<false, _>(near, &mut self.unexpected, context, bits) {
             NIL => Answer::NOTHING,
             NOT_LINKED => self.take_pending_message(context, bits),
-            TOO_FAR => self.take_message_among(context, bits),
+            OTHERWISE => self.take_message_among(context, bits),
             slot => self.after_taking_message(Answer::first(slot)),
         }
     }
@@ -297,7 +298,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         match messages.take_first::<true, _>(near, &mut self.unexpected, context, bits) {
             NIL => Answer::NOTHING,
             NOT_LINKED => self.take_message_of_pending(context, bits),
-            TOO_FAR => self.take_message_among(context, bits),
+            OTHERWISE => self.take_message_among(context, bits),
             slot => self.after_taking_message(Answer::first(slot)),
         }
     }
@@ -368,7 +369,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let near = self.slabs.unexpected.near_entries();
         let messages = &mut finders.tables.messages;
         match messages.take_first_viewed(near, &mut self.unexpected, key) {
-            TOO_FAR => self.take_any_message_among(key, 0),
+            OTHERWISE => self.take_any_message_among(key, 0),
             slot => self.after_taking_message(Answer::first(slot)),
         }
     }

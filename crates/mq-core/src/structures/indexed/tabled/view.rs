@@ -2,12 +2,12 @@
 
 use super::super::hash::Seed;
 use super::super::key::Key;
-use super::Found;
 use super::buckets::{Buckets, NONE};
 use super::links::{ChainLinks, link_alone_in_view};
+use super::{Found, OTHERWISE};
 use crate::envelope::{Envelope, MatchBits};
 use crate::memory::vec_bytes;
-use crate::slab::{Entry, NIL, TOO_FAR, Window};
+use crate::slab::{Entry, NIL, Window};
 
 /// Messages by what is left of their bits under one mask.
 ///
@@ -121,7 +121,7 @@ impl<B: MatchBits> WindowView<B> {
 
     /// Takes the first message of its bucket off its chain, if it is one of a key, whose mask is that of
     /// the view, and in no slot before `first_alone`, as those are that are on the chains of their keys
-    /// too: its slot, or [`TOO_FAR`]. It is the earliest: what is not linked came later.
+    /// too: its slot, or [`OTHERWISE`]. It is the earliest: what is not linked came later.
     #[inline(always)]
     pub(super) fn take_first<E>(
         &mut self,
@@ -134,7 +134,7 @@ impl<B: MatchBits> WindowView<B> {
     {
         let place = self.buckets.place(key.bits);
         let Some(bucket) = self.buckets.get_mut(place) else {
-            return TOO_FAR;
+            return OTHERWISE;
         };
         let slot = bucket.first();
         match near.get(slot as usize) {
@@ -142,7 +142,7 @@ impl<B: MatchBits> WindowView<B> {
                 bucket.drop_first(self.links.next(slot));
                 slot
             }
-            _ => TOO_FAR,
+            _ => OTHERWISE,
         }
     }
 
@@ -242,12 +242,12 @@ mod tests {
         let mut take = |slab: &Slab<MpiEnvelope, u32>, first_alone, key| {
             view.take_first(slab.near_entries(), first_alone, key)
         };
-        assert_eq!(take(&slab, 0, any_source(1, 1)), TOO_FAR, "context");
-        assert_eq!(take(&slab, 1, any_source(0, 1)), TOO_FAR, "chain");
+        assert_eq!(take(&slab, 0, any_source(1, 1)), OTHERWISE, "context");
+        assert_eq!(take(&slab, 1, any_source(0, 1)), OTHERWISE, "chain");
         slab.remove(0);
-        assert_eq!(take(&slab, 0, any_source(0, 1)), TOO_FAR, "a hole");
+        assert_eq!(take(&slab, 0, any_source(0, 1)), OTHERWISE, "a hole");
         assert_eq!(take(&slab, 0, any_source(0, 2)), 2);
-        assert_eq!(take(&slab, 0, any_source(0, 2)), TOO_FAR, "no more");
+        assert_eq!(take(&slab, 0, any_source(0, 2)), OTHERWISE, "no more");
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
         let mut take_all = |tag: u64| {
             let mut take = || view.take_first(slab.near_entries(), 0, any_source(0, tag));
             let slots: Vec<u32> = core::iter::from_fn(|| Some(take()))
-                .take_while(|&slot| slot != TOO_FAR)
+                .take_while(|&slot| slot != OTHERWISE)
                 .collect();
             (slots, view.buckets.first(view.buckets.place(tag)))
         };

@@ -2,7 +2,7 @@
 //! near, as in `quick.rs`, and the index has nothing else to look at.
 
 use super::super::super::key::Key;
-use super::super::nodes::{Slot, posted, slot_in, slot_of, unexpected};
+use super::super::nodes::{AGAIN, Slot, posted, slot_in, slot_of, unexpected};
 use super::Index;
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
@@ -89,7 +89,7 @@ impl<B: MatchBits> Index<B> {
         Taken::Found(first)
     }
 
-    /// The slot reserved for a fully specified receive, linked and yet to be filled; [`NIL`], and nothing has changed,
+    /// The slot reserved for a fully specified receive, linked and yet to be filled; [`AGAIN`]
     /// unless its bucket is near and has at most one receive, with another key, and a near slot is free.
     #[inline(always)]
     pub(in super::super) fn queue_receive_quick<P, R, M>(
@@ -103,22 +103,22 @@ impl<B: MatchBits> Index<B> {
     {
         let place = self.place(key);
         let Some(first) = self.chains.near_first(place) else {
-            return NIL;
+            return AGAIN;
         };
         if first != NIL {
             match slabs.posted.near_entry(first) {
                 Some(entry) if entry.key.bits() != key.bits && entry.home == NIL => {}
-                _ => return NIL,
+                _ => return AGAIN,
             }
         }
         let Some(slot) = slabs.posted.reserve_near(first) else {
-            return NIL;
+            return AGAIN;
         };
         self.chains.set_near_first(place, posted(slot));
         slot
     }
 
-    /// The slot reserved for a message, linked and yet to be filled; [`NIL`], and nothing has changed, unless its
+    /// The slot reserved for a message, linked and yet to be filled; [`AGAIN`] unless its
     /// bucket is near and has at most one message, with another key, and a near slot is free.
     #[inline(always)]
     pub(in super::super) fn queue_message_quick<P, R, M>(
@@ -132,19 +132,19 @@ impl<B: MatchBits> Index<B> {
     {
         let place = self.place(key);
         let Some(first) = self.chains.near_first(place) else {
-            return NIL;
+            return AGAIN;
         };
         if first != NIL {
             match slot_of(first) {
                 Slot::Unexpected(slot) => match slabs.unexpected.near_entry(slot) {
                     Some(entry) if entry.key.bits() != key.bits && entry.home == NIL => {}
-                    _ => return NIL,
+                    _ => return AGAIN,
                 },
-                _ => return NIL,
+                _ => return AGAIN,
             }
         }
         let Some(slot) = slabs.unexpected.reserve_near(first) else {
-            return NIL;
+            return AGAIN;
         };
         self.chains.set_near_first(place, unexpected(slot));
         slot

@@ -4,7 +4,7 @@
 
 use super::super::super::key::Key;
 use super::super::chains::{Probe, append};
-use super::super::nodes::{Slot, are_of_one_queue, posted, slot_in, slot_of, unexpected};
+use super::super::nodes::{AGAIN, Slot, are_of_one_queue, posted, slot_in, slot_of, unexpected};
 use super::Index;
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
@@ -103,7 +103,7 @@ impl<B: MatchBits> Index<B> {
     }
 
     /// The first of several messages with the key that [`post_quick`](Self::post_quick) has met at
-    /// this place, unlinked; [`NIL`], and nothing has changed, if the second is not near.
+    /// this place, unlinked; [`AGAIN`] if the second is not near.
     #[inline(always)]
     pub(in super::super) fn take_message_of_several<P, R, M>(
         &mut self,
@@ -119,7 +119,7 @@ impl<B: MatchBits> Index<B> {
             Slot::Unexpected(_) => promote_second(&mut slabs.unexpected, first),
             _ => None,
         };
-        let Some(next) = next else { return NIL };
+        let Some(next) = next else { return AGAIN };
         self.chains.set_near_first(place, next);
         first
     }
@@ -176,7 +176,7 @@ impl<B: MatchBits> Index<B> {
             (bucket, first) = self.serve_for(slabs, key);
         }
         let Some(slot) = slabs.posted.reserve(first) else {
-            return NIL;
+            return AGAIN;
         };
         self.chains.set_first(bucket, posted(slot));
         posted(slot)
@@ -245,7 +245,7 @@ impl<B: MatchBits> Index<B> {
             Slot::Posted(_) => promote_second(&mut slabs.posted, first),
             _ => None,
         };
-        let Some(next) = next else { return NIL };
+        let Some(next) = next else { return AGAIN };
         self.chains.set_near_first(place, next);
         first
     }
@@ -298,7 +298,7 @@ impl<B: MatchBits> Index<B> {
             (bucket, first) = self.serve_for(slabs, key);
         }
         let Some(slot) = slabs.unexpected.reserve(first) else {
-            return NIL;
+            return AGAIN;
         };
         self.chains.set_first(bucket, unexpected(slot));
         unexpected(slot)
@@ -319,7 +319,7 @@ impl<B: MatchBits> Index<B> {
     }
 
     /// Reserves a slot for a receive behind the others with its key, of which `first` is the first;
-    /// [`NIL`] if there is none.
+    /// [`AGAIN`] if there is none.
     #[inline(never)]
     fn append_receive<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, first: u32) -> u32
     where
@@ -327,14 +327,14 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let Some(slot) = slabs.posted.reserve(NIL) else {
-            return NIL;
+            return AGAIN;
         };
         append(&mut self.nodes(slabs), first, posted(slot));
         posted(slot)
     }
 
     /// Reserves a slot for a message behind the others with its key, of which `first` is the first;
-    /// [`NIL`] if there is none.
+    /// [`AGAIN`] if there is none.
     #[inline(never)]
     fn append_message<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, first: u32) -> u32
     where
@@ -342,7 +342,7 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let Some(slot) = slabs.unexpected.reserve(NIL) else {
-            return NIL;
+            return AGAIN;
         };
         append(&mut self.nodes(slabs), first, unexpected(slot));
         unexpected(slot)
@@ -360,8 +360,8 @@ impl<B: MatchBits> Index<B> {
     }
 
     /// A step of a fully specified receive: the node of the message that it takes, unlinked, or the
-    /// node of the slot reserved for it, linked and yet to be filled. [`NIL`], and nothing has
-    /// changed, if there is no slot.
+    /// node of the slot reserved for it, linked and yet to be filled. [`AGAIN`] if there is
+    /// no slot.
     #[inline(always)]
     pub(in super::super) fn post_whole<P, R, M>(
         &mut self,
@@ -384,7 +384,7 @@ impl<B: MatchBits> Index<B> {
             return probe.node;
         }
         let Some(slot) = nodes.slabs.posted.reserve(probe.first) else {
-            return NIL;
+            return AGAIN;
         };
         meter.visited(Queue::Unexpected, 0);
         self.chains.link_new(nodes, probe, posted(slot));
@@ -412,7 +412,7 @@ impl<B: MatchBits> Index<B> {
             return probe.node;
         }
         let Some(slot) = nodes.slabs.unexpected.reserve(probe.first) else {
-            return NIL;
+            return AGAIN;
         };
         meter.visited(Queue::Posted, 0);
         self.chains.link_new(nodes, probe, unexpected(slot));

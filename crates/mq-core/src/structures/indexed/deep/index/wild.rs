@@ -6,7 +6,7 @@
 
 use super::super::super::key::{Key, is_receive};
 use super::super::chains::Probe;
-use super::super::nodes::{Both, Slot, posted, slot_of, unexpected};
+use super::super::nodes::{AGAIN, Both, Slot, posted, slot_of, unexpected};
 use super::Index;
 use super::quick::promote_second;
 use crate::arrangement::Slabs;
@@ -252,8 +252,8 @@ impl<B: MatchBits> Index<B> {
 
     /// The step of a message that takes the first receive of one class, if little is to be done: that
     /// is alone with its key, or it and the next are near, and the bucket of the message's own key
-    /// is empty or has one receive's key. Its node, unlinked, and how many were compared; [`NIL`],
-    /// and nothing has changed, otherwise, or if the message takes another.
+    /// is empty or has one receive's key. Its node, unlinked, and how many were compared; [`AGAIN`]
+    /// otherwise, or if the message takes another.
     #[inline(always)]
     pub(in super::super) fn take_wildcard_quick<P, R, M>(
         &mut self,
@@ -265,7 +265,7 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        const NOTHING: (u32, u32) = (NIL, 0);
+        const OTHERWISE: (u32, u32) = (AGAIN, 0);
         let entry = slabs.posted.entry_anywhere(slot);
         let mut visited = 1;
         match slot_of(self.chains.first(self.bucket_of(self.place(key)))) {
@@ -274,21 +274,21 @@ impl<B: MatchBits> Index<B> {
                 let other = slabs.posted.entry_anywhere(other);
                 if other.key.bits() == key.bits && other.key.context() == key.context {
                     if other.sequence < entry.sequence {
-                        return NOTHING;
+                        return OTHERWISE;
                     }
                     visited = 2;
                 } else if other.home != NIL {
-                    return NOTHING;
+                    return OTHERWISE;
                 }
             }
-            Slot::Unexpected(_) => return NOTHING,
+            Slot::Unexpected(_) => return OTHERWISE,
         }
         let after = match entry.next {
             NIL => Some(entry.home),
             _ => promote_second(&mut slabs.posted, posted(slot)),
         };
         let (Some(after), Some(wild)) = (after, &mut self.wild) else {
-            return NOTHING;
+            return OTHERWISE;
         };
         wild.set_first(bucket, after);
         self.classes.remove_posted_of(class);
@@ -303,8 +303,7 @@ impl<B: MatchBits> Index<B> {
 
     /// A step of a message while the index [has only wildcards](Self::has_only_wildcards): the node
     /// of the receive that takes it, unlinked, or the node of the slot reserved for it, linked and
-    /// yet to be filled. [`NIL`], and nothing has changed, if no slot is free, or messages with the
-    /// same key are queued.
+    /// yet to be filled. [`AGAIN`] if no slot is free, or messages with the same key are queued.
     #[inline(always)]
     pub(in super::super) fn arrive_among_wildcards<P, R, M>(
         &mut self,
@@ -322,7 +321,7 @@ impl<B: MatchBits> Index<B> {
         }
         let exact = self.probe(slabs, masked(context, bits, B::ALL));
         if let Slot::Unexpected(_) = slot_of(exact.node) {
-            return NIL;
+            return AGAIN;
         }
         let Earliest {
             probe,
@@ -331,7 +330,7 @@ impl<B: MatchBits> Index<B> {
         } = self.earliest(slabs, context, bits, exact);
         if probe.node == NIL {
             let Some(slot) = slabs.unexpected.reserve(exact.first) else {
-                return NIL;
+                return AGAIN;
             };
             meter.visited(Queue::Posted, visited);
             self.chains.set_first(exact.bucket, unexpected(slot));
