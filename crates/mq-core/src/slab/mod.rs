@@ -46,7 +46,21 @@ pub(crate) const MORE: u32 = 64;
 /// drains short queues in every step does not allocate each time, and a burst leaves little behind.
 const KEEP_SLOTS: usize = 128;
 
-/// One queued entry: its key, its place in order, its links and the caller's payload.
+/// One queued entry: its key, its place in order, the caller's payload, and three words that mean what the state of the
+/// slot says. Where there is no such slot or node, they are [`NIL`]; *stale* is what was there before, and must not be
+/// read. A node is what the deep form of `indexed` makes of a slot of either queue.
+///
+/// | state of the slot | `next` | `prev` | `home` |
+/// | --- | --- | --- | --- |
+/// | free and listed | the next free slot | stale | stale |
+/// | free, of a [`Window`] | stale | stale | stale |
+/// | on a [`Fifo`](crate::fifo::Fifo) | slot behind it | slot before it | the structure's mark |
+/// | of `indexed`, short, or tabled and not linked | stale | stale | stale |
+/// | tabled and linked | slot behind it in its bucket | slot before it, stale in the first | stale |
+/// | deep, on the list of what is not indexed yet | slot behind it | slot before it | stale |
+/// | deep, the first with its key | node of the second | node of the last, [`NIL`] if it is alone | node of the next key in its bucket |
+/// | deep, behind others with its key | node behind it | node before it | stale |
+/// | deep, a receive without a class | slot behind it | slot before it | the mark of these |
 #[derive(Debug)]
 pub(crate) struct Entry<K, T> {
     pub(crate) key: K,
@@ -110,7 +124,7 @@ pub struct Slab<K, T> {
     /// Present from when there were far entries until the slab is empty, or short queues take its
     /// entries back.
     far: Option<Box<Far<K, T>>>,
-    /// The first slot of the free list.
+    /// The first slot of the free list. Like `len`, not kept while a [`Window`] holds the entries.
     free: u32,
     len: u32,
     /// With at most this many entries left, memory is freed.
@@ -221,14 +235,14 @@ impl<K: Copy, T> Slab<K, T> {
         (self.next_sequence as u32).wrapping_sub(self.skipped)
     }
 
-    /// Number of entries stored.
+    /// Number of entries stored; of no meaning while a window holds them, which counts its own.
     #[inline(always)]
     #[must_use]
     pub const fn len(&self) -> u32 {
         self.len
     }
 
-    /// Whether nothing is stored.
+    /// Whether nothing is stored; as [`len`](Self::len), not while a window holds the entries.
     #[inline(always)]
     #[must_use]
     pub const fn is_empty(&self) -> bool {

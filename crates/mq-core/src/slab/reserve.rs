@@ -17,7 +17,7 @@ impl<K, T> Entry<K, T> {
 
 impl<K: Copy, T> Slab<K, T> {
     /// Whether no slot is free: [`make_room`](Self::make_room) comes before the next
-    /// [`reserve`](Self::reserve).
+    /// [`reserve`](Self::reserve). Of no meaning while a [`Window`](super::Window) holds the entries.
     #[inline]
     pub(crate) const fn is_full(&self) -> bool {
         self.free == NIL

@@ -110,6 +110,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// Whether the queues are in the deep form now.
     #[must_use]
     pub const fn is_deep(&self) -> bool {
+        // Both windows are away, or neither is.
         self.posted.is_away()
     }
 }

@@ -322,6 +322,8 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        // First: a receive on that list may have the mark of one that was in its slot before, since a window does
+        // not write `home`.
         if self.unlink_newer_receive(slabs, slot) {
             return;
         }
