@@ -1,7 +1,7 @@
 //! The operations, each in the form that the queues have at the moment.
 
 use super::deep::{AGAIN, is_slot, slot_in};
-use super::short::Short;
+use super::short::Windowed;
 use super::{Indexed, short_limit};
 use crate::arrangement::Slabs;
 use crate::config::Config;
@@ -33,7 +33,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         Scope::Context
     }
 
-    // Searches of the short form take out what they find; those of the deep form only say where it is.
+    // Searches of windows take out what they find; those of the deep form only say where it is.
     // There is one place for each answer, whatever the form: only then are answers in registers. A step of
     // the deep form ends at a node, whose sign tells its queue: an enum value would be built and taken
     // apart.
@@ -47,15 +47,15 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
     ) -> Post<P::Envelope, R, M> {
         let sequence = self.slabs.posted.next_sequence();
         let queued = 'queued: {
-            let (envelope, message) = match self.take_message_short(&pattern, meter) {
-                Short::Found(found) => found,
-                Short::Nothing => {
+            let (envelope, message) = match self.take_message_in_window(&pattern, meter) {
+                Windowed::Found(found) => found,
+                Windowed::Nothing => {
                     break 'queued match self.posted.has_room(&self.slabs.posted) {
                         true => self.posted.push(&mut self.slabs.posted, pattern, receive),
                         false => self.queue_one_more_receive(pattern, receive),
                     };
                 }
-                Short::Deep => {
+                Windowed::Away => {
                     let mut node = self.search_for_receive(&pattern, meter);
                     loop {
                         if is_slot(node) {
@@ -85,9 +85,9 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         message: M,
         meter: &mut impl Meter,
     ) -> Arrive<P, R, M> {
-        let (pattern, receive) = match self.take_receive_short(&envelope, meter) {
-            Short::Found(found) => found,
-            Short::Nothing => {
+        let (pattern, receive) = match self.take_receive_in_window(&envelope, meter) {
+            Windowed::Found(found) => found,
+            Windowed::Nothing => {
                 if self.unexpected.has_room(&self.slabs.unexpected) {
                     let unexpected = &mut self.slabs.unexpected;
                     self.unexpected.push(unexpected, envelope, message);
@@ -96,7 +96,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
                 }
                 return Arrive::Unexpected;
             }
-            Short::Deep => {
+            Windowed::Away => {
                 let (context, bits) = (envelope.context(), envelope.bits());
                 let mut node = self.search_for_message(context, bits, meter);
                 loop {
@@ -121,10 +121,10 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
 
     #[inline(always)]
     fn extract_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<(P::Envelope, M)> {
-        match self.take_message_short(pattern, meter) {
-            Short::Found(found) => Some(found),
-            Short::Nothing => None,
-            Short::Deep => {
+        match self.take_message_in_window(pattern, meter) {
+            Windowed::Found(found) => Some(found),
+            Windowed::Nothing => None,
+            Windowed::Away => {
                 let slot = self.take_message_deep(pattern, meter);
                 is_slot(slot).then(|| self.slabs.unexpected.remove(slot))
             }
@@ -137,10 +137,10 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         envelope: &P::Envelope,
         meter: &mut impl Meter,
     ) -> Option<(P, R)> {
-        match self.take_receive_short(envelope, meter) {
-            Short::Found(found) => Some(found),
-            Short::Nothing => None,
-            Short::Deep => {
+        match self.take_receive_in_window(envelope, meter) {
+            Windowed::Found(found) => Some(found),
+            Windowed::Nothing => None,
+            Windowed::Away => {
                 let slot = self.take_receive_deep(envelope, meter);
                 is_slot(slot).then(|| self.slabs.posted.remove(slot))
             }

@@ -1,4 +1,5 @@
-//! The searches of the short form, which are scans. Those of steps take out what they find.
+//! The searches of queues in their windows: scans in the short form, which go on with tables if the queue has them or
+//! the scan gets long. They take out what they find.
 
 use super::Indexed;
 use super::key::{Key, key_of_receive};
@@ -11,13 +12,13 @@ use crate::slab::{NIL, Sought, TOO_FAR};
 const TIMES_FOR_WILDCARDS: u32 = 3;
 
 /// How a search of queues in their windows has ended.
-pub(super) enum Short<E> {
+pub(super) enum Windowed<E> {
     /// At this entry, which has been taken out.
     Found(E),
     /// There is none.
     Nothing,
     /// The queues are deep.
-    Deep,
+    Away,
 }
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
@@ -26,14 +27,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// Searches the window of messages.
     #[inline(always)]
-    pub(super) fn take_message_short(
+    pub(super) fn take_message_in_window(
         &mut self,
         pattern: &P,
         meter: &mut impl Meter,
-    ) -> Short<(P::Envelope, M)> {
+    ) -> Windowed<(P::Envelope, M)> {
         if self.unexpected.is_empty() {
             meter.visited(Queue::Unexpected, 0);
-            return Short::Nothing;
+            return Windowed::Nothing;
         }
         let first = self.unexpected.first();
         let sought = match self.slabs.unexpected.near_entry_mut(first) {
@@ -42,11 +43,11 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                     meter.visited(Queue::Unexpected, 1);
                     let found = entry.take();
                     self.unexpected.drop_first(&self.slabs.unexpected);
-                    return Short::Found(found);
+                    return Windowed::Found(found);
                 }
                 if self.unexpected.ends_with(first) {
                     meter.visited(Queue::Unexpected, 1);
-                    return Short::Nothing;
+                    return Windowed::Nothing;
                 }
                 // By value: a reference would have the whole pattern written to memory.
                 let key = key_of_receive(pattern);
@@ -63,14 +64,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             }
             None if self.unexpected.is_away() => {
                 meter.visited(Queue::Unexpected, 0);
-                return Short::Deep;
+                return Windowed::Away;
             }
             None => self.take_message_tabled(key_of_receive(pattern)).into(),
         };
         meter.visited(Queue::Unexpected, sought.visited);
         match sought.slot {
-            NIL => Short::Nothing,
-            slot => Short::Found(self.slabs.unexpected.take_near(slot)),
+            NIL => Windowed::Nothing,
+            slot => Windowed::Found(self.slabs.unexpected.take_near(slot)),
         }
     }
 
@@ -165,14 +166,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// Searches the window of receives.
     #[inline(always)]
-    pub(super) fn take_receive_short(
+    pub(super) fn take_receive_in_window(
         &mut self,
         envelope: &P::Envelope,
         meter: &mut impl Meter,
-    ) -> Short<(P, R)> {
+    ) -> Windowed<(P, R)> {
         if self.posted.is_empty() {
             meter.visited(Queue::Posted, 0);
-            return Short::Nothing;
+            return Windowed::Nothing;
         }
         let first = self.posted.first();
         let sought = match self.slabs.posted.near_entry_mut(first) {
@@ -181,11 +182,11 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                     meter.visited(Queue::Posted, 1);
                     let found = entry.take();
                     self.posted.drop_first(&self.slabs.posted);
-                    return Short::Found(found);
+                    return Windowed::Found(found);
                 }
                 if self.posted.ends_with(first) {
                     meter.visited(Queue::Posted, 1);
-                    return Short::Nothing;
+                    return Windowed::Nothing;
                 }
                 let sought = self.find_receive_behind(*envelope);
                 match sought.slot {
@@ -199,14 +200,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             }
             None if self.posted.is_away() => {
                 meter.visited(Queue::Posted, 0);
-                return Short::Deep;
+                return Windowed::Away;
             }
             None => self.take_receive_tabled(*envelope).into(),
         };
         meter.visited(Queue::Posted, sought.visited);
         match sought.slot {
-            NIL => Short::Nothing,
-            slot => Short::Found(self.slabs.posted.take_near(slot)),
+            NIL => Windowed::Nothing,
+            slot => Windowed::Found(self.slabs.posted.take_near(slot)),
         }
     }
 
