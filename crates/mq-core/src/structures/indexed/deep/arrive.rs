@@ -21,6 +21,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         bits: BitsOf<P>,
         meter: &mut impl Meter,
     ) -> u32 {
+        debug_assert!(deep(&mut self.finders).knows_its_deviations());
         match index_in(&mut self.finders) {
             Some(index) if index.is_near() => self.arrive_exact(context, bits, meter),
             Some(index) if index.is_plain() => self.arrive_wide(context, bits, meter),

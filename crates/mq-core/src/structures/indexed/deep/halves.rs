@@ -41,7 +41,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let Some(index) = index_in(&mut self.finders) else {
             return NIL;
         };
-        if index.is_near_for_receives() {
+        if index.is_near_whatever_is_posted() {
             match index.take_message_quick(&self.slabs, key) {
                 Taken::Found(node) => {
                     meter.visited(Queue::Unexpected, 1);
@@ -153,7 +153,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn place_for_receive(&mut self, context: ContextId, bits: BitsOf<P>) -> u32 {
         match index_in(&mut self.finders) {
-            Some(index) if index.is_near_for_receives() => {
+            Some(index) if index.is_near_whatever_is_posted() => {
                 index.queue_receive_quick(&mut self.slabs, Key::exact(context, bits))
             }
             _ => AGAIN,
@@ -202,7 +202,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn place_for_message(&mut self, context: ContextId, bits: BitsOf<P>) -> u32 {
         match index_in(&mut self.finders) {
-            Some(index) if index.is_near_for_receives() => {
+            Some(index) if index.is_near_whatever_is_posted() => {
                 index.queue_message_quick(&mut self.slabs, Key::exact(context, bits))
             }
             _ => AGAIN,

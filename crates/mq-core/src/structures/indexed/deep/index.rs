@@ -84,18 +84,6 @@ impl<B: MatchBits> Index<B> {
         self.classes.expect_searches_by(care);
     }
 
-    /// After a change to the classes, the unindexed receives, what is not indexed yet, or the number
-    /// of buckets.
-    #[inline(always)]
-    fn update_deviations(&mut self) {
-        let wildcards = self.classes.posted() > 0;
-        let views = self.classes.views() > 0;
-        let moving = !self.newer.is_empty();
-        let unclassed = !self.unindexed.is_empty();
-        let wide = self.chains.is_wide();
-        self.deviations = Deviations::of(wildcards, views, moving, unclassed, wide);
-    }
-
     #[inline(always)]
     fn probe<P, R, M>(&self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> Probe
     where
@@ -113,37 +101,6 @@ impl<B: MatchBits> Index<B> {
     ) -> Both<'a, P, R, M> {
         let seed = self.seed;
         Both { slabs, seed }
-    }
-
-    /// Whether messages only have to look at the table, not at other masks or views.
-    #[inline(always)]
-    pub(in crate::structures::indexed) const fn is_plain(&self) -> bool {
-        self.deviations.are_none_but_width()
-    }
-
-    /// Whether fully specified receives only have to look at the table, not at views or at entries that
-    /// are not indexed yet.
-    #[inline(always)]
-    pub(super) const fn is_plain_for_receives(&self) -> bool {
-        self.deviations.are_none_for_receives_but_width()
-    }
-
-    /// Whether that is so and all buckets are near.
-    #[inline(always)]
-    pub(super) const fn is_near_for_receives(&self) -> bool {
-        self.deviations.are_none_for_receives()
-    }
-
-    /// Whether the index [is plain](Self::is_plain) and all buckets are near.
-    #[inline(always)]
-    pub(super) const fn is_near(&self) -> bool {
-        self.deviations.are_none()
-    }
-
-    /// Whether buckets are far.
-    #[inline(always)]
-    pub(super) const fn is_wide(&self) -> bool {
-        self.deviations.is_wide()
     }
 
     /// With this many entries, including the one about to leave, the queues may become short, or the

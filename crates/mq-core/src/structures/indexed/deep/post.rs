@@ -18,6 +18,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         pattern: &P,
         meter: &mut impl Meter,
     ) -> u32 {
+        debug_assert!(deep(&mut self.finders).knows_its_deviations());
         let (context, bits) = (pattern.context(), pattern.bits());
         if pattern.care() != BitsOf::<P>::ALL {
             return self.post_in_any_state(*pattern, meter);
@@ -42,8 +43,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let Some(index) = index_in(&mut self.finders) else {
             return AGAIN;
         };
-        if !index.is_near_for_receives() {
-            if index.is_plain_for_receives() {
+        if !index.is_near_whatever_is_posted() {
+            if index.is_plain_whatever_is_posted() {
                 return self.post_wide(context, bits, meter);
             }
             return self.post_special(context, bits, meter);

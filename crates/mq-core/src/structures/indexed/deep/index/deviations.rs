@@ -1,6 +1,10 @@
 //! What keeps a step of a deep queue from the shortest way.
 
-/// How an index differs from one of fully specified entries only, all of them indexed, in buckets near by.
+use super::Index;
+use crate::envelope::MatchBits;
+
+/// How an index differs from one of fully specified entries only, all of them indexed, in buckets near by. What the
+/// questions mean is said at those of the [index](Index), which have the same names.
 ///
 /// | bit | while it is set |
 /// | --- | --- |
@@ -23,13 +27,7 @@ impl Deviations {
     pub(super) const NONE: Self = Self(0);
 
     #[inline(always)]
-    pub(super) fn of(
-        wildcards: bool,
-        views: bool,
-        moving: bool,
-        unclassed: bool,
-        wide: bool,
-    ) -> Self {
+    fn of(wildcards: bool, views: bool, moving: bool, unclassed: bool, wide: bool) -> Self {
         Self(
             (u32::from(wildcards) * Self::WILDCARDS)
                 | (u32::from(views) * Self::VIEWS)
@@ -45,45 +43,118 @@ impl Deviations {
     }
 
     #[inline(always)]
-    pub(super) const fn are_none(self) -> bool {
+    const fn is_plain(self) -> bool {
+        self.0 & !Self::WIDE == 0
+    }
+
+    #[inline(always)]
+    const fn is_near(self) -> bool {
         self.0 == 0
     }
 
     #[inline(always)]
-    pub(super) const fn are_none_but_width(self) -> bool {
-        self.0 & !Self::WIDE == 0
-    }
-
-    /// None that a fully specified receive has to heed.
-    #[inline(always)]
-    pub(super) const fn are_none_for_receives(self) -> bool {
-        self.0 & (Self::MOVING | Self::VIEWS | Self::WIDE) == 0
-    }
-
-    /// The same but for the width.
-    #[inline(always)]
-    pub(super) const fn are_none_for_receives_but_width(self) -> bool {
+    const fn is_plain_whatever_is_posted(self) -> bool {
         self.0 & (Self::MOVING | Self::VIEWS) == 0
     }
 
-    /// None but wildcards of some class, and views, wherever the buckets are.
     #[inline(always)]
-    pub(super) const fn are_classed_wildcards(self) -> bool {
+    const fn is_near_whatever_is_posted(self) -> bool {
+        self.0 & (Self::MOVING | Self::VIEWS | Self::WIDE) == 0
+    }
+
+    #[inline(always)]
+    const fn has_only_wildcards(self) -> bool {
         self.0 & !(Self::WILDCARDS | Self::VIEWS | Self::WIDE) == 0
     }
 
     #[inline(always)]
-    pub(super) const fn has_views(self) -> bool {
+    const fn has_views(self) -> bool {
         self.0 & Self::VIEWS != 0
     }
 
     #[inline(always)]
-    pub(super) const fn is_moving(self) -> bool {
+    const fn is_moving(self) -> bool {
         self.0 & Self::MOVING != 0
     }
 
     #[inline(always)]
-    pub(super) const fn is_wide(self) -> bool {
+    const fn is_wide(self) -> bool {
         self.0 & Self::WIDE != 0
+    }
+}
+
+impl<B: MatchBits> Index<B> {
+    /// What deviates now.
+    #[inline(always)]
+    fn deviations_now(&self) -> Deviations {
+        let wildcards = self.classes.posted() > 0;
+        let views = self.classes.views() > 0;
+        let moving = !self.newer.is_empty();
+        let unclassed = !self.unindexed.is_empty();
+        let wide = self.chains.is_wide();
+        Deviations::of(wildcards, views, moving, unclassed, wide)
+    }
+
+    /// After a change to the classes, the unindexed receives, what is not indexed yet, or the number
+    /// of buckets.
+    #[inline(always)]
+    pub(super) fn update_deviations(&mut self) {
+        self.deviations = self.deviations_now();
+    }
+
+    /// Whether what the index keeps is what [deviates now](Self::deviations_now), as before each step: for assertions.
+    #[inline]
+    pub(in super::super) fn knows_its_deviations(&self) -> bool {
+        self.deviations == self.deviations_now()
+    }
+
+    /// Whether a step only has to look at the table, not at other masks, views or entries that are not indexed yet.
+    #[inline(always)]
+    pub(in crate::structures::indexed) const fn is_plain(&self) -> bool {
+        self.deviations.is_plain()
+    }
+
+    /// Whether the index [is plain](Self::is_plain) and all buckets are near.
+    #[inline(always)]
+    pub(in super::super) const fn is_near(&self) -> bool {
+        self.deviations.is_near()
+    }
+
+    /// Whether the index [is plain](Self::is_plain) for a step to which posted wildcards do not matter: one of a fully
+    /// specified receive, or one that only queues.
+    #[inline(always)]
+    pub(in super::super) const fn is_plain_whatever_is_posted(&self) -> bool {
+        self.deviations.is_plain_whatever_is_posted()
+    }
+
+    /// Whether that is so and all buckets are near.
+    #[inline(always)]
+    pub(in super::super) const fn is_near_whatever_is_posted(&self) -> bool {
+        self.deviations.is_near_whatever_is_posted()
+    }
+
+    /// Whether posted wildcards, all of them of some class, and views are all that a step has to
+    /// look at beside the table.
+    #[inline(always)]
+    pub(in super::super) const fn has_only_wildcards(&self) -> bool {
+        self.deviations.has_only_wildcards()
+    }
+
+    /// Whether messages are indexed for wildcards too.
+    #[inline(always)]
+    pub(in super::super) const fn has_views(&self) -> bool {
+        self.deviations.has_views()
+    }
+
+    /// Whether some entries are not indexed yet.
+    #[inline(always)]
+    pub(in super::super) const fn is_moving(&self) -> bool {
+        self.deviations.is_moving()
+    }
+
+    /// Whether buckets are far.
+    #[inline(always)]
+    pub(in super::super) const fn is_wide(&self) -> bool {
+        self.deviations.is_wide()
     }
 }

@@ -114,12 +114,6 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
-    /// Whether some entries are not indexed yet.
-    #[inline(always)]
-    pub(in super::super) const fn is_moving(&self) -> bool {
-        self.deviations.is_moving()
-    }
-
     /// Indexes some more entries, if not all are indexed.
     #[inline(always)]
     pub(in super::super) fn move_on<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>)

@@ -167,19 +167,6 @@ impl<B: MatchBits> Index<B> {
         }
     }
 
-    /// Whether posted wildcards, all of them of some class, and views are all that a step has to
-    /// look at beside the table.
-    #[inline(always)]
-    pub(in super::super) const fn has_only_wildcards(&self) -> bool {
-        self.deviations.are_classed_wildcards()
-    }
-
-    /// Whether messages are indexed for wildcards too.
-    #[inline(always)]
-    pub(in super::super) const fn has_views(&self) -> bool {
-        self.deviations.has_views()
-    }
-
     /// The first class, and the bucket there, in which there may be a receive for a message, in an
     /// index that [has only wildcards](Self::has_only_wildcards), without a look at one: `None` if
     /// there is none for it.
