@@ -68,7 +68,7 @@ impl<B: MatchBits> Messages<B> {
     }
 
     /// What is linked is so no more: the window begins with this slot, and its entries may have moved.
-    pub(super) fn begin(&mut self, first: u32) {
+    pub(super) fn forget_links(&mut self, first: u32) {
         self.buckets.forget();
         self.set_first(first);
     }
@@ -76,7 +76,7 @@ impl<B: MatchBits> Messages<B> {
     fn set_first(&mut self, first: u32) {
         self.set_linked(first);
         self.first = first;
-        self.views.iter_mut().for_each(WindowView::begin);
+        self.views.iter_mut().for_each(WindowView::forget);
     }
 
     /// All messages have left.
@@ -96,7 +96,7 @@ impl<B: MatchBits> Messages<B> {
     pub(super) fn clear(&mut self) {
         self.views = Vec::new();
         self.looks = 0;
-        self.begin(0);
+        self.forget_links(0);
     }
 
     #[inline(always)]
@@ -389,9 +389,7 @@ impl<B: MatchBits> Messages<B> {
             Some(at) => at,
             None if worth && self.views.len() < CLASSES => {
                 self.looks = 0;
-                let mut view = WindowView::new(key.care, self.seed);
-                view.begin();
-                self.views.push(view);
+                self.views.push(WindowView::new(key.care, self.seed));
                 self.set_limit();
                 self.views.len() - 1
             }

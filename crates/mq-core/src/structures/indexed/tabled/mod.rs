@@ -81,7 +81,7 @@ impl<B: MatchBits> Tables<B> {
             self.messages.release();
         }
         self.receives.clear();
-        self.messages.begin(0);
+        self.messages.forget_links(0);
     }
 
     /// All entries have been dropped: forgets them and what searched for them.

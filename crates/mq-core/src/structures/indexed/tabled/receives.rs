@@ -64,7 +64,7 @@ impl<B: MatchBits> Receives<B> {
     }
 
     /// What is linked is so no more: the window begins with this slot, and its entries may have moved.
-    pub(super) fn begin(&mut self, first: u32) {
+    pub(super) fn forget_links(&mut self, first: u32) {
         self.buckets.forget();
         self.wild.forget();
         self.set_first(first);
@@ -89,7 +89,7 @@ impl<B: MatchBits> Receives<B> {
     /// All receives have been dropped, or are to be found otherwise: forgets also how many of them had
     /// wildcards.
     pub(super) fn clear(&mut self) {
-        self.begin(0);
+        self.forget_links(0);
         self.wild.clear();
     }
 

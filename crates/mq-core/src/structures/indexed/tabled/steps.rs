@@ -452,14 +452,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[cold]
     pub(in crate::structures::indexed) fn untable_receives(&mut self) {
         self.posted.end_tables(&self.slabs.posted);
-        self.finders().tables.receives.begin(0);
+        self.finders().tables.receives.forget_links(0);
     }
 
     /// A few messages are left in a tabled window: they can be scanned instead.
     #[cold]
     pub(in crate::structures::indexed) fn untable_messages(&mut self) {
         self.unexpected.end_tables(&self.slabs.unexpected);
-        self.finders().tables.messages.begin(0);
+        self.finders().tables.messages.forget_links(0);
     }
 
     /// No receive is in a slot of a tabled window before this.

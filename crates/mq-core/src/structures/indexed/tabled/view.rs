@@ -37,14 +37,14 @@ impl<B: MatchBits> WindowView<B> {
     }
 
     /// The entries of the window have moved, or left.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.buckets.forget();
         self.linked = 0;
     }
 
     /// All messages have left: whether anybody has asked since that was last so.
     pub(super) fn rest(&mut self) -> bool {
-        self.begin();
+        self.forget();
         core::mem::take(&mut self.is_asked)
     }
 

@@ -38,7 +38,7 @@ impl<B: MatchBits> Receives<B> {
         let mut wild = 0;
         loop {
             if is_new {
-                self.begin(self.first);
+                self.forget_links(self.first);
                 self.buckets.begin(queued);
                 self.wild.begin(wild);
             }
