@@ -25,6 +25,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return self.queue_any_receive(pattern, receive);
         }
         let slot = self.posted.push(&mut self.slabs.posted, pattern, receive);
+        // It stays in this slot.
         self.deepen_if_long();
         slot
     }
@@ -45,6 +46,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
         let unexpected = &mut self.slabs.unexpected;
         let slot = self.unexpected.push(unexpected, envelope, message);
+        // It stays in this slot.
         self.deepen_if_long();
         slot
     }
@@ -135,7 +137,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     }
 
     /// An entry was queued in a window that had to get more slots: indexes all entries if they are too
-    /// many.
+    /// many. None is moved.
     fn deepen_if_long(&mut self) {
         if self.posted.len() + self.unexpected.len() > u32::from(self.short_limit) {
             self.deepen();

@@ -1,7 +1,7 @@
 //! The steps of a message in the deep form.
 
 use super::super::Indexed;
-use super::super::finders::{deep, index_in};
+use super::super::finders::{deep, index_in, without_finders};
 use super::super::key::Key;
 use super::index::{Quick, Wildcards};
 use super::nodes::{AGAIN, Slot, posted, slot_of, unexpected};
@@ -34,7 +34,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn arrive_exact(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         let key = Key::exact(context, bits);
         let Some(index) = index_in(&mut self.finders) else {
-            return AGAIN;
+            return without_finders(AGAIN);
         };
         let place = index.place(key);
         let (quick, low) = (index.arrive_quick(&mut self.slabs, key, place), index.low());
@@ -57,7 +57,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn arrive_wide(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         let key = Key::exact(context, bits);
         let Some(index) = index_in(&mut self.finders) else {
-            return AGAIN;
+            return without_finders(AGAIN);
         };
         let place = index.place(key);
         let quick = index.arrive_wide(&mut self.slabs, key, index.bucket_of(place));

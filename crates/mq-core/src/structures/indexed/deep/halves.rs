@@ -1,7 +1,7 @@
 //! Halves of steps in the deep form: searches that queue nothing, and newcomers without a search.
 
 use super::super::Indexed;
-use super::super::finders::{deep, index_in};
+use super::super::finders::{deep, index_in, without_finders};
 use super::super::key::{Key, key_of_receive};
 use super::index::Taken;
 use super::nodes::{AGAIN, slot_in};
@@ -39,7 +39,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     ) -> u32 {
         let key = Key::exact(context, bits);
         let Some(index) = index_in(&mut self.finders) else {
-            return NIL;
+            return without_finders(NIL);
         };
         if index.is_near_whatever_is_posted() {
             match index.take_message_quick(&self.slabs, key) {
@@ -69,7 +69,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         let Some(index) = index_in(&mut self.finders) else {
-            return NIL;
+            return without_finders(NIL);
         };
         if index.is_near() {
             let key = Key::exact(envelope.context(), envelope.bits());

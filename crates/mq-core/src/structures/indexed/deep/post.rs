@@ -1,7 +1,7 @@
 //! The steps of a receive in the deep form.
 
 use super::super::Indexed;
-use super::super::finders::{deep, index_in};
+use super::super::finders::{deep, index_in, without_finders};
 use super::super::key::{Key, key_of_receive};
 use super::index::Quick;
 use super::nodes::{AGAIN, Slot, posted, slot_in, slot_of, unexpected};
@@ -39,9 +39,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         meter: &mut impl Meter,
     ) -> u32 {
         let key = Key::exact(context, bits);
-        // There is an index, but not even a panic may be called from here.
         let Some(index) = index_in(&mut self.finders) else {
-            return AGAIN;
+            return without_finders(AGAIN);
         };
         if !index.is_near_whatever_is_posted() {
             if index.is_plain_whatever_is_posted() {
@@ -59,7 +58,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     fn post_wide(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
         let key = Key::exact(context, bits);
         let Some(index) = index_in(&mut self.finders) else {
-            return AGAIN;
+            return without_finders(AGAIN);
         };
         let place = index.place(key);
         let quick = index.post_wide(&mut self.slabs, key, index.bucket_of(place));

@@ -1,7 +1,7 @@
 //! How queues become deep, and short again.
 
 use super::super::Indexed;
-use super::super::finders::{deep, index_in};
+use super::super::finders::{deep, index_in, without_finders};
 use super::nodes::{self, Slot, posted, slot_in, slot_of, unexpected};
 use crate::arrangement::Slabs;
 use crate::pattern::Pattern;
@@ -10,15 +10,16 @@ use crate::pattern::Pattern;
 pub(in crate::structures::indexed) const SHORT: u32 = 4;
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    /// Indexes all entries, in order.
+    /// Indexes all entries, in order. None is moved.
     #[cold]
     #[inline(never)]
     pub(in crate::structures::indexed) fn deepen(&mut self) {
+        // Also makes the index, if no search has needed one.
         self.end_tables();
-        let most = u32::from(self.short_limit);
+        let short_limit = u32::from(self.short_limit);
         let receives = self.posted.leave(&mut self.slabs.posted);
         let messages = self.unexpected.leave(&mut self.slabs.unexpected);
-        deep(&mut self.finders).take_over(&mut self.slabs, receives, messages, most);
+        deep(&mut self.finders).take_over(&mut self.slabs, receives, messages, short_limit);
     }
 
     /// Few entries are left in the deep form, for the size of its table or for any size: makes the table
@@ -29,30 +30,35 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn shorten(&mut self, left: u32, leaving: u32) -> u32 {
         let Some(index) = index_in(&mut self.finders) else {
-            return leaving;
+            return without_finders(leaving);
         };
-        if left > SHORT {
-            index.shrink(&mut self.slabs);
-            return leaving;
-        }
-        if left > 0 {
-            // The short form expects its entries near.
-            let Slabs { posted, unexpected } = &self.slabs;
-            let far = self.slabs.has_far();
-            if far || !index.has_paid_for(posted.near_slots() + unexpected.near_slots()) {
-                if left <= index.few() {
-                    index.shrink(&mut self.slabs);
-                }
-                return leaving;
-            }
-        }
-        let Slabs { posted, unexpected } = &mut self.slabs;
         if left == 0 {
             index.rest();
             self.posted.restart();
             self.unexpected.restart();
             return leaving;
         }
+        if left > SHORT {
+            index.shrink(&mut self.slabs);
+            return leaving;
+        }
+        // The short form expects its entries near.
+        let Slabs { posted, unexpected } = &self.slabs;
+        let slots = posted.near_slots() + unexpected.near_slots();
+        if self.slabs.has_far() || !index.has_paid_for(slots) {
+            if left <= index.few() {
+                index.shrink(&mut self.slabs);
+            }
+            return leaving;
+        }
+        self.return_to_windows(leaving)
+    }
+
+    /// Collects the entries, which are few and near, into their windows. `leaving` is as in
+    /// [`shorten`](Self::shorten): its entry moves, too, and its node now is returned.
+    fn return_to_windows(&mut self, leaving: u32) -> u32 {
+        let index = deep(&mut self.finders);
+        let Slabs { posted, unexpected } = &mut self.slabs;
         let mut receives = posted.slots_in_order();
         receives.retain(|&slot| nodes::posted(slot) != leaving);
         let mut messages = unexpected.slots_in_order();

@@ -32,7 +32,7 @@
 use core::hint::black_box;
 
 use super::super::Indexed;
-use super::super::finders::{Finders, new_finders};
+use super::super::finders::{Finders, new_finders, without_finders};
 use super::super::key::Key;
 use super::answer::Answer;
 use super::receives::WILDCARD_FIRST;
@@ -68,8 +68,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     }
 
     // The only call in the common case is a tail call, so that it saves hardly a register. Nor does it
-    // return a constant if there is no index, which never happens: the constant would occupy a register
-    // from the start.
+    // return a constant if there are no finders, which never happens: the constant would occupy a
+    // register from the start.
 
     /// Takes the receive for a message.
     #[inline(never)]
@@ -114,7 +114,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn take_receive_of_pending(&mut self, envelope: P::Envelope) -> Answer {
         let Some(finders) = &self.finders else {
-            return Answer::NOTHING;
+            return without_finders(Answer::NOTHING);
         };
         let near = self.slabs.posted.near_entries();
         let receives = &finders.tables.receives;
@@ -126,7 +126,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn take_receive_specially(&mut self, envelope: P::Envelope) -> Answer {
         let Some(finders) = &mut self.finders else {
-            return Answer::NOTHING;
+            return without_finders(Answer::NOTHING);
         };
         let receives = &mut finders.tables.receives;
         if receives.are_behind(&self.posted) {
@@ -147,7 +147,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn take_wildcard(&mut self, envelope: P::Envelope, visited: u32) -> Answer {
         let Some(finders) = &mut self.finders else {
-            return Answer::NOTHING;
+            return without_finders(Answer::NOTHING);
         };
         let near = self.slabs.posted.near_entries();
         let receives = &mut finders.tables.receives;
@@ -166,7 +166,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn take_receive_of_classes(&mut self, envelope: P::Envelope) -> Answer {
         let Some(finders) = &mut self.finders else {
-            return Answer::NOTHING;
+            return without_finders(Answer::NOTHING);
         };
         let near = self.slabs.posted.near_entries();
         let receives = &mut finders.tables.receives;
@@ -193,7 +193,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn take_receive_among(&mut self, envelope: P::Envelope) -> Answer {
         let Some(finders) = &mut self.finders else {
-            return Answer::NOTHING;
+            return without_finders(Answer::NOTHING);
         };
         let near = self.slabs.posted.near_entries_mut();
         let receives = &mut finders.tables.receives;
@@ -242,7 +242,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         envelope: &P::Envelope,
     ) -> Answer {
         let Some(finders) = &mut self.finders else {
-            return Answer::NOTHING;
+            return without_finders(Answer::NOTHING);
         };
         let receives = &mut finders.tables.receives;
         let near = self.slabs.posted.near_entries_mut();
@@ -288,7 +288,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn take_message_specially(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(finders) = &mut self.finders else {
-            return Answer::NOTHING;
+            return without_finders(Answer::NOTHING);
         };
         let messages = &mut finders.tables.messages;
         if messages.are_behind(&self.unexpected) {
@@ -333,7 +333,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn take_message_of_pending(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(finders) = &mut self.finders else {
-            return Answer::NOTHING;
+            return without_finders(Answer::NOTHING);
         };
         let near = self.slabs.unexpected.near_entries();
         let messages = &mut finders.tables.messages;
@@ -346,7 +346,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[inline(never)]
     fn take_message_among(&mut self, context: ContextId, bits: BitsOf<P>) -> Answer {
         let Some(finders) = &mut self.finders else {
-            return Answer::NOTHING;
+            return without_finders(Answer::NOTHING);
         };
         let near = self.slabs.unexpected.near_entries_mut();
         let messages = &mut finders.tables.messages;
@@ -382,7 +382,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         from: u32,
     ) -> Answer {
         let Some(finders) = &mut self.finders else {
-            return Answer::NOTHING;
+            return without_finders(Answer::NOTHING);
         };
         let near = self.slabs.unexpected.near_entries();
         let messages = &mut finders.tables.messages;
@@ -431,7 +431,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         from: u32,
     ) -> Answer {
         let Some(finders) = &mut self.finders else {
-            return Answer::NOTHING;
+            return without_finders(Answer::NOTHING);
         };
         let messages = &mut finders.tables.messages;
         if key.care != BitsOf::<P>::ALL {
@@ -475,7 +475,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     }
 
     /// The queues are to leave their windows: gives up the tables, and passes on what they learned about
-    /// wildcards that search for messages.
+    /// wildcards that search for messages. Then there is an index, if only an empty one.
     pub(in crate::structures::indexed) fn end_tables(&mut self) {
         if self.posted.is_tabled() {
             self.posted.end_tables(&self.slabs.posted);
