@@ -364,7 +364,7 @@ impl<K, T> Slab<K, T> {
 
     /// [`entry`](Self::entry) for the deep form, without a call on the path to far entries.
     #[inline(always)]
-    pub(crate) fn entry_anywhere(&self, slot: u32) -> &Entry<K, T> {
+    pub(crate) fn entry_inline(&self, slot: u32) -> &Entry<K, T> {
         match self.near.get(slot as usize) {
             Some(entry) => entry,
             None => {
@@ -376,7 +376,7 @@ impl<K, T> Slab<K, T> {
 
     /// [`entry_mut`](Self::entry_mut) for the deep form, without a call on the path to far entries.
     #[inline(always)]
-    pub(crate) fn entry_anywhere_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
+    pub(crate) fn entry_inline_mut(&mut self, slot: u32) -> &mut Entry<K, T> {
         if (slot as usize) < self.near.len() {
             return &mut self.near[slot as usize];
         }

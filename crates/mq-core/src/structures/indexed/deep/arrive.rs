@@ -36,9 +36,12 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let Some(index) = index_in(&mut self.finders) else {
             return without_finders(AGAIN);
         };
-        let place = index.place(key);
-        let (quick, low) = (index.arrive_quick(&mut self.slabs, key, place), index.low());
-        self.after_quick_arrival(quick, low, (context, bits, place), meter)
+        let likely = index.likely_bucket(key);
+        let (quick, low) = (
+            index.arrive_quick(&mut self.slabs, key, likely),
+            index.low(),
+        );
+        self.after_quick_arrival(quick, low, (context, bits, likely), meter)
     }
 
     /// [`arrive_exact`](Self::arrive_exact), out of line for rare callers.
@@ -59,10 +62,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let Some(index) = index_in(&mut self.finders) else {
             return without_finders(AGAIN);
         };
-        let place = index.place(key);
-        let quick = index.arrive_wide(&mut self.slabs, key, index.bucket_of(place));
+        let likely = index.likely_bucket(key);
+        let quick = index.arrive_wide(&mut self.slabs, key, index.bucket_of(likely));
         let low = index.low();
-        self.after_quick_arrival(quick, low, (context, bits, place), meter)
+        self.after_quick_arrival(quick, low, (context, bits, likely), meter)
     }
 
     /// The end of a quick step, or what it has left to slower ones. The queues are to be looked at if
@@ -72,7 +75,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         &mut self,
         quick: Quick,
         low: u32,
-        (context, bits, place): (ContextId, BitsOf<P>, u32),
+        (context, bits, likely): (ContextId, BitsOf<P>, u32),
         meter: &mut impl Meter,
     ) -> u32 {
         match quick {
@@ -87,8 +90,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                 }
                 node
             }
-            Quick::Several => self.arrive_several(context, bits, place, meter),
-            Quick::Beside => self.arrive_beside(context, bits, place, meter),
+            Quick::Several => self.arrive_several(context, bits, likely, meter),
+            Quick::Beside => self.arrive_beside(context, bits, likely, meter),
         }
     }
 
@@ -98,12 +101,12 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         &mut self,
         context: ContextId,
         bits: BitsOf<P>,
-        place: u32,
+        likely: u32,
         meter: &mut impl Meter,
     ) -> u32 {
-        let node = deep(&mut self.finders).take_receive_of_several(&mut self.slabs, place);
+        let node = deep(&mut self.finders).take_receive_of_several(&mut self.slabs, likely);
         if node == AGAIN {
-            return self.arrive_beside(context, bits, place, meter);
+            return self.arrive_beside(context, bits, likely, meter);
         }
         meter.visited(Queue::Posted, 1);
         self.before_removal(node)
@@ -115,11 +118,11 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         &mut self,
         context: ContextId,
         bits: BitsOf<P>,
-        place: u32,
+        likely: u32,
         meter: &mut impl Meter,
     ) -> u32 {
         let key = Key::exact(context, bits);
-        let node = deep(&mut self.finders).arrive_beside(&mut self.slabs, key, place);
+        let node = deep(&mut self.finders).arrive_beside(&mut self.slabs, key, likely);
         match slot_of(node) {
             Slot::Unexpected(_) => meter.visited(Queue::Posted, 0),
             Slot::Posted(_) => {

@@ -69,23 +69,23 @@ impl Chains {
     /// The bucket of a hash.
     #[inline(always)]
     pub(super) const fn bucket(&self, hash: u32) -> u32 {
-        self.bucket_of(self.place(hash))
+        self.bucket_of(self.likely_bucket(hash))
     }
 
     /// The bucket that a hash would have if the number of buckets were a power of two, for
     /// [`near_first`](Self::near_first).
     #[inline(always)]
-    pub(super) const fn place(&self, hash: u32) -> u32 {
+    pub(super) const fn likely_bucket(&self, hash: u32) -> u32 {
         hash & self.mask
     }
 
-    /// The bucket of a [`place`](Self::place).
+    /// The bucket of a hash whose [likely bucket](Self::likely_bucket) is known.
     #[inline(always)]
-    pub(super) const fn bucket_of(&self, place: u32) -> u32 {
-        if place < self.buckets {
-            place
+    pub(super) const fn bucket_of(&self, likely: u32) -> u32 {
+        if likely < self.buckets {
+            likely
         } else {
-            place & (self.mask >> 1)
+            likely & (self.mask >> 1)
         }
     }
 
@@ -126,11 +126,11 @@ impl Chains {
         self.heads.set(bucket, node);
     }
 
-    /// [`first`](Self::first), if the bucket of a place is near; a number that is not a slot if the
-    /// place's bucket is another one.
+    /// [`first`](Self::first), if the likely bucket is near; a number that is not a slot if the
+    /// bucket is another one.
     #[inline(always)]
-    pub(super) fn near_first(&self, place: u32) -> Option<u32> {
-        self.heads.get_near(place)
+    pub(super) fn near_first(&self, likely: u32) -> Option<u32> {
+        self.heads.get_near(likely)
     }
 
     /// [`set_first`](Self::set_first) of a bucket that is near.

@@ -3,7 +3,7 @@
 use super::super::Indexed;
 use super::super::finders::{deep, index_in, without_finders};
 use super::super::key::{Key, key_of_receive};
-use super::index::Taken;
+use super::index::QuickSearch;
 use super::nodes::{AGAIN, slot_in};
 use crate::envelope::{ContextId, Envelope, MatchBits};
 use crate::meter::{Meter, Queue};
@@ -43,7 +43,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         };
         if index.is_near_whatever_is_posted() {
             match index.take_message_quick(&self.slabs, key) {
-                Taken::Found(node) => {
+                QuickSearch::Found(node) => {
                     meter.visited(Queue::Unexpected, 1);
                     let slot = slot_in(node);
                     if self.slabs.unexpected.len() <= index.low() {
@@ -51,11 +51,11 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                     }
                     return slot;
                 }
-                Taken::Nothing => {
+                QuickSearch::Nothing => {
                     meter.visited(Queue::Unexpected, 0);
                     return NIL;
                 }
-                Taken::Otherwise => {}
+                QuickSearch::Otherwise => {}
             }
         }
         self.unlink_message_deep(context, bits, BitsOf::<P>::ALL, meter)
@@ -74,18 +74,19 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if index.is_near() {
             let key = Key::exact(envelope.context(), envelope.bits());
             match index.take_receive_quick(&self.slabs, key) {
-                Taken::Found(slot) => {
+                // The node of a receive is its slot.
+                QuickSearch::Found(slot) => {
                     meter.visited(Queue::Posted, 1);
                     if self.slabs.posted.len() <= index.low() {
                         return self.before_removal_of_receive(slot);
                     }
                     return slot;
                 }
-                Taken::Nothing => {
+                QuickSearch::Nothing => {
                     meter.visited(Queue::Posted, 0);
                     return NIL;
                 }
-                Taken::Otherwise => {}
+                QuickSearch::Otherwise => {}
             }
         }
         self.unlink_receive_deep(envelope, meter)
@@ -138,7 +139,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         receive: R,
     ) -> u32 {
         let slot = match pattern.care() == BitsOf::<P>::ALL {
-            true => self.place_for_receive(pattern.context(), pattern.bits()),
+            true => self.reserve_for_receive(pattern.context(), pattern.bits()),
             false => AGAIN,
         };
         if slot == AGAIN {
@@ -151,7 +152,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// The slot of a fully specified receive, linked and yet to be filled; [`AGAIN`] if that is not
     /// quickly done.
     #[inline(never)]
-    fn place_for_receive(&mut self, context: ContextId, bits: BitsOf<P>) -> u32 {
+    fn reserve_for_receive(&mut self, context: ContextId, bits: BitsOf<P>) -> u32 {
         match index_in(&mut self.finders) {
             Some(index) if index.is_near_whatever_is_posted() => {
                 index.queue_receive_quick(&mut self.slabs, Key::exact(context, bits))
@@ -190,7 +191,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         envelope: P::Envelope,
         message: M,
     ) -> u32 {
-        let slot = self.place_for_message(envelope.context(), envelope.bits());
+        let slot = self.reserve_for_message(envelope.context(), envelope.bits());
         if slot == AGAIN {
             return self.queue_message_rarely(envelope, message);
         }
@@ -200,7 +201,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// The slot of a message, linked and yet to be filled; [`AGAIN`] if that is not quickly done.
     #[inline(never)]
-    fn place_for_message(&mut self, context: ContextId, bits: BitsOf<P>) -> u32 {
+    fn reserve_for_message(&mut self, context: ContextId, bits: BitsOf<P>) -> u32 {
         match index_in(&mut self.finders) {
             Some(index) if index.is_near_whatever_is_posted() => {
                 index.queue_message_quick(&mut self.slabs, Key::exact(context, bits))

@@ -9,7 +9,7 @@ mod wide;
 mod wild;
 
 use self::deviations::Deviations;
-pub(super) use self::halves::Taken;
+pub(super) use self::halves::QuickSearch;
 use self::moving::Newer;
 pub(super) use self::quick::Quick;
 pub(super) use self::wild::Wildcards;
@@ -48,7 +48,7 @@ pub(in crate::structures::indexed) struct Index<B> {
     /// Where the last search of a step for an exact key has ended, if it found nothing.
     ended_at: Probe,
     /// Entries that short queues may have.
-    most: u32,
+    short_limit: u32,
     /// Removals that have left few entries.
     removals_with_few: u32,
     /// See [`low`](Self::low).
@@ -67,7 +67,7 @@ impl<B: MatchBits> Index<B> {
             unindexed: Fifo::EMPTY,
             newer: Newer::NONE,
             ended_at: Probe::NOWHERE,
-            most: 0,
+            short_limit: 0,
             removals_with_few: 0,
             low: SHORT + 1,
             deviations: Deviations::NONE,
@@ -117,16 +117,16 @@ impl<B: MatchBits> Index<B> {
         self.deviations = self.deviations.with_wide(self.chains.is_wide());
     }
 
-    /// Where the bucket of a key is looked for first: see [`Chains::place`].
+    /// Where the bucket of a key is looked for first: see [`Chains::likely_bucket`].
     #[inline(always)]
-    pub(super) fn place(&self, key: Key<B>) -> u32 {
-        self.chains.place(self.seed.hash(key))
+    pub(super) fn likely_bucket(&self, key: Key<B>) -> u32 {
+        self.chains.likely_bucket(self.seed.hash(key))
     }
 
-    /// The bucket of a [place](Self::place), near or far.
+    /// The bucket of a key that has this [likely bucket](Self::likely_bucket), near or far.
     #[inline(always)]
-    pub(super) const fn bucket_of(&self, place: u32) -> u32 {
-        self.chains.bucket_of(place)
+    pub(super) const fn bucket_of(&self, likely: u32) -> u32 {
+        self.chains.bucket_of(likely)
     }
 
     /// One more entry is to be queued: adds buckets if it needs them. Moves keys, so call it before a
@@ -207,9 +207,9 @@ impl<B: MatchBits> Index<B> {
         if self.queue_newer_message(slabs, slot) {
             return;
         }
-        let place = self.ended_at;
+        let probe = self.ended_at;
         let nodes = &mut self.nodes(slabs);
-        self.chains.link_new(nodes, place, unexpected(slot));
+        self.chains.link_new(nodes, probe, unexpected(slot));
         if self.classes.views() > 0 {
             let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
             self.link_in_views(slabs, slot, key);
@@ -323,12 +323,12 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let entry = slabs.unexpected.entry_anywhere(slot);
+        let entry = slabs.unexpected.entry_inline(slot);
         let key = key_of_message(&entry.key, B::ALL);
         let hash = self.seed.hash(key);
-        let place = self.chains.place(hash);
-        if entry.next == NIL && self.chains.near_first(place) == Some(unexpected(slot)) {
-            return self.chains.set_near_first(place, entry.home);
+        let likely = self.chains.likely_bucket(hash);
+        if entry.next == NIL && self.chains.near_first(likely) == Some(unexpected(slot)) {
+            return self.chains.set_near_first(likely, entry.home);
         }
         let nodes = &mut self.nodes(slabs);
         self.chains.unlink(nodes, unexpected(slot), key, hash);

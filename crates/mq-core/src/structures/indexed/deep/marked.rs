@@ -114,17 +114,17 @@ impl Marked {
     ) {
         self.chains.serve(nodes, counted(keys));
         self.follow();
-        let place = self.chains.place(hash);
-        if self.chains.near_first(place) == Some(NIL) {
+        let likely = self.chains.likely_bucket(hash);
+        if self.chains.near_first(likely) == Some(NIL) {
             nodes.set_next(node, NIL);
             nodes.set_prev(node, NIL);
             nodes.set_chain(node, NIL);
-            if let Some(marks) = self.marks.get_mut(place as usize) {
+            if let Some(marks) = self.marks.get_mut(likely as usize) {
                 *marks = mark(hash);
             }
-            return self.chains.set_near_first(place, node);
+            return self.chains.set_near_first(likely, node);
         }
-        let bucket = self.chains.bucket_of(place);
+        let bucket = self.chains.bucket_of(likely);
         let probe = self.chains.probe_bucket(nodes, key, bucket);
         self.chains.link(nodes, probe, node);
         if let Some(marks) = self.marks.get_mut(bucket as usize) {

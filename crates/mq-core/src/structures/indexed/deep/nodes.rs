@@ -90,10 +90,10 @@ impl<P: Pattern, R, M> Nodes for Both<'_, P, R, M> {
     #[inline(always)]
     fn has_key(&self, node: u32, key: Self::Key) -> bool {
         if node & UNEXPECTED == 0 {
-            return is_receive(self.slabs.posted.entry_anywhere(node), key);
+            return is_receive(self.slabs.posted.entry_inline(node), key);
         }
         // Messages have no other key here than all of their bits.
-        let envelope = &self.slabs.unexpected.entry_anywhere(node & !UNEXPECTED).key;
+        let envelope = &self.slabs.unexpected.entry_inline(node & !UNEXPECTED).key;
         envelope.bits() == key.bits
             && key.care == BitsOf::<P>::ALL
             && envelope.context() == key.context
@@ -104,7 +104,7 @@ impl<P: Pattern, R, M> Nodes for Both<'_, P, R, M> {
         if node & UNEXPECTED == 0 {
             return self
                 .seed
-                .hash(key_of_receive(&self.slabs.posted.entry_anywhere(node).key));
+                .hash(key_of_receive(&self.slabs.posted.entry_inline(node).key));
         }
         let envelope = self.slabs.unexpected.key(node & !UNEXPECTED);
         self.seed.hash(key_of_message(envelope, BitsOf::<P>::ALL))
@@ -112,31 +112,31 @@ impl<P: Pattern, R, M> Nodes for Both<'_, P, R, M> {
 
     #[inline(always)]
     fn chain(&self, node: u32) -> u32 {
-        entry!(self, node, entry_anywhere, entry => entry.home)
+        entry!(self, node, entry_inline, entry => entry.home)
     }
 
     #[inline(always)]
     fn next(&self, node: u32) -> u32 {
-        entry!(self, node, entry_anywhere, entry => entry.next)
+        entry!(self, node, entry_inline, entry => entry.next)
     }
 
     #[inline(always)]
     fn prev(&self, node: u32) -> u32 {
-        entry!(self, node, entry_anywhere, entry => entry.prev)
+        entry!(self, node, entry_inline, entry => entry.prev)
     }
 
     #[inline(always)]
     fn set_chain(&mut self, node: u32, to: u32) {
-        entry!(self, node, entry_anywhere_mut, entry => entry.home = to);
+        entry!(self, node, entry_inline_mut, entry => entry.home = to);
     }
 
     #[inline(always)]
     fn set_next(&mut self, node: u32, to: u32) {
-        entry!(self, node, entry_anywhere_mut, entry => entry.next = to);
+        entry!(self, node, entry_inline_mut, entry => entry.next = to);
     }
 
     #[inline(always)]
     fn set_prev(&mut self, node: u32, to: u32) {
-        entry!(self, node, entry_anywhere_mut, entry => entry.prev = to);
+        entry!(self, node, entry_inline_mut, entry => entry.prev = to);
     }
 }

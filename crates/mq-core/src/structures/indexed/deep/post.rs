@@ -30,7 +30,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// indexed.
     ///
     /// The only call in this function is a tail call, so it saves hardly a register. Entries that are not
-    /// near are left to the next function, which gets the place.
+    /// near are left to the next function, which gets the likely bucket.
     #[inline(never)]
     fn post_exact_deep(
         &mut self,
@@ -48,9 +48,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             }
             return self.post_special(context, bits, meter);
         }
-        let place = index.place(key);
-        let (quick, low) = (index.post_quick(&mut self.slabs, key, place), index.low());
-        self.after_quick_post(quick, low, (context, bits, place), meter)
+        let likely = index.likely_bucket(key);
+        let (quick, low) = (index.post_quick(&mut self.slabs, key, likely), index.low());
+        self.after_quick_post(quick, low, (context, bits, likely), meter)
     }
 
     /// [`post_exact_deep`](Self::post_exact_deep) where buckets are far. Without calls, likewise.
@@ -60,10 +60,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let Some(index) = index_in(&mut self.finders) else {
             return without_finders(AGAIN);
         };
-        let place = index.place(key);
-        let quick = index.post_wide(&mut self.slabs, key, index.bucket_of(place));
+        let likely = index.likely_bucket(key);
+        let quick = index.post_wide(&mut self.slabs, key, index.bucket_of(likely));
         let low = index.low();
-        self.after_quick_post(quick, low, (context, bits, place), meter)
+        self.after_quick_post(quick, low, (context, bits, likely), meter)
     }
 
     /// The end of a quick step, or what it has left to slower ones. The queues are to be looked at if
@@ -73,7 +73,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         &mut self,
         quick: Quick,
         low: u32,
-        (context, bits, place): (ContextId, BitsOf<P>, u32),
+        (context, bits, likely): (ContextId, BitsOf<P>, u32),
         meter: &mut impl Meter,
     ) -> u32 {
         match quick {
@@ -88,8 +88,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                 }
                 node
             }
-            Quick::Several => self.post_several(context, bits, place, meter),
-            Quick::Beside => self.post_beside(context, bits, place, meter),
+            Quick::Several => self.post_several(context, bits, likely, meter),
+            Quick::Beside => self.post_beside(context, bits, likely, meter),
         }
     }
 
@@ -99,12 +99,12 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         &mut self,
         context: ContextId,
         bits: BitsOf<P>,
-        place: u32,
+        likely: u32,
         meter: &mut impl Meter,
     ) -> u32 {
-        let node = deep(&mut self.finders).take_message_of_several(&mut self.slabs, place);
+        let node = deep(&mut self.finders).take_message_of_several(&mut self.slabs, likely);
         if node == AGAIN {
-            return self.post_beside(context, bits, place, meter);
+            return self.post_beside(context, bits, likely, meter);
         }
         meter.visited(Queue::Unexpected, 1);
         self.before_removal(node)
@@ -116,11 +116,11 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         &mut self,
         context: ContextId,
         bits: BitsOf<P>,
-        place: u32,
+        likely: u32,
         meter: &mut impl Meter,
     ) -> u32 {
         let key = Key::exact(context, bits);
-        let node = deep(&mut self.finders).post_beside(&mut self.slabs, key, place);
+        let node = deep(&mut self.finders).post_beside(&mut self.slabs, key, likely);
         match slot_of(node) {
             Slot::Posted(_) => meter.visited(Queue::Unexpected, 0),
             Slot::Unexpected(_) => {
@@ -141,10 +141,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return AGAIN;
         }
         let key = Key::exact(context, bits);
-        let place = index.place(key);
+        let likely = index.likely_bucket(key);
         let quick = match index.is_wide() {
-            true => index.post_wide(&mut self.slabs, key, index.bucket_of(place)),
-            false => index.post_quick(&mut self.slabs, key, place),
+            true => index.post_wide(&mut self.slabs, key, index.bucket_of(likely)),
+            false => index.post_quick(&mut self.slabs, key, likely),
         };
         match quick {
             Quick::Found(node) => {
@@ -156,7 +156,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                 meter.visited(Queue::Unexpected, 0);
                 node
             }
-            Quick::Several | Quick::Beside => self.post_beside(context, bits, place, meter),
+            Quick::Several | Quick::Beside => self.post_beside(context, bits, likely, meter),
         }
     }
 

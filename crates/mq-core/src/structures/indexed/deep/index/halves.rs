@@ -11,7 +11,7 @@ use crate::slab::NIL;
 
 /// How a quick search has ended.
 #[derive(Clone, Copy)]
-pub(in super::super) enum Taken {
+pub(in super::super) enum QuickSearch {
     /// At the node of the wanted entry, unlinked.
     Found(u32),
     /// Nothing was found.
@@ -27,32 +27,34 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &Slabs<P, R, M>,
         key: Key<B>,
-    ) -> Taken
+    ) -> QuickSearch
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let place = self.place(key);
-        let Some(first) = self.chains.near_first(place) else {
-            return Taken::Otherwise;
+        let likely = self.likely_bucket(key);
+        let Some(first) = self.chains.near_first(likely) else {
+            return QuickSearch::Otherwise;
         };
         if first == NIL {
-            return Taken::Nothing;
+            return QuickSearch::Nothing;
         }
         let Slot::Posted(slot) = slot_of(first) else {
             return match slabs.unexpected.near_entry(slot_in(first)) {
-                Some(entry) if entry.key.bits() != key.bits && entry.home == NIL => Taken::Nothing,
-                _ => Taken::Otherwise,
+                Some(entry) if entry.key.bits() != key.bits && entry.home == NIL => {
+                    QuickSearch::Nothing
+                }
+                _ => QuickSearch::Otherwise,
             };
         };
         let Some(entry) = slabs.posted.near_entry(slot) else {
-            return Taken::Otherwise;
+            return QuickSearch::Otherwise;
         };
         if entry.key.bits() != key.bits || entry.key.context() != key.context || entry.next != NIL {
-            return Taken::Otherwise;
+            return QuickSearch::Otherwise;
         }
-        self.chains.set_near_first(place, entry.home);
-        Taken::Found(first)
+        self.chains.set_near_first(likely, entry.home);
+        QuickSearch::Found(first)
     }
 
     /// The message with a key, unlinked, if it is the first in its bucket and the only one with it.
@@ -61,32 +63,34 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &Slabs<P, R, M>,
         key: Key<B>,
-    ) -> Taken
+    ) -> QuickSearch
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let place = self.place(key);
-        let Some(first) = self.chains.near_first(place) else {
-            return Taken::Otherwise;
+        let likely = self.likely_bucket(key);
+        let Some(first) = self.chains.near_first(likely) else {
+            return QuickSearch::Otherwise;
         };
         if first == NIL {
-            return Taken::Nothing;
+            return QuickSearch::Nothing;
         }
         let Slot::Unexpected(slot) = slot_of(first) else {
             return match slabs.posted.near_entry(first) {
-                Some(entry) if entry.key.bits() != key.bits && entry.home == NIL => Taken::Nothing,
-                _ => Taken::Otherwise,
+                Some(entry) if entry.key.bits() != key.bits && entry.home == NIL => {
+                    QuickSearch::Nothing
+                }
+                _ => QuickSearch::Otherwise,
             };
         };
         let Some(entry) = slabs.unexpected.near_entry(slot) else {
-            return Taken::Otherwise;
+            return QuickSearch::Otherwise;
         };
         if entry.key.bits() != key.bits || entry.key.context() != key.context || entry.next != NIL {
-            return Taken::Otherwise;
+            return QuickSearch::Otherwise;
         }
-        self.chains.set_near_first(place, entry.home);
-        Taken::Found(first)
+        self.chains.set_near_first(likely, entry.home);
+        QuickSearch::Found(first)
     }
 
     /// The slot reserved for a fully specified receive, linked and yet to be filled; [`AGAIN`]
@@ -101,8 +105,8 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let place = self.place(key);
-        let Some(first) = self.chains.near_first(place) else {
+        let likely = self.likely_bucket(key);
+        let Some(first) = self.chains.near_first(likely) else {
             return AGAIN;
         };
         if first != NIL {
@@ -114,7 +118,7 @@ impl<B: MatchBits> Index<B> {
         let Some(slot) = slabs.posted.reserve_near(first) else {
             return AGAIN;
         };
-        self.chains.set_near_first(place, posted(slot));
+        self.chains.set_near_first(likely, posted(slot));
         slot
     }
 
@@ -130,8 +134,8 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let place = self.place(key);
-        let Some(first) = self.chains.near_first(place) else {
+        let likely = self.likely_bucket(key);
+        let Some(first) = self.chains.near_first(likely) else {
             return AGAIN;
         };
         if first != NIL {
@@ -146,7 +150,7 @@ impl<B: MatchBits> Index<B> {
         let Some(slot) = slabs.unexpected.reserve_near(first) else {
             return AGAIN;
         };
-        self.chains.set_near_first(place, unexpected(slot));
+        self.chains.set_near_first(likely, unexpected(slot));
         slot
     }
 }

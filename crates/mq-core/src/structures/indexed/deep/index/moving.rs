@@ -58,7 +58,7 @@ fn likely_wildcards<P: Pattern, R>(receives: &Leaving, posted: &Slab<P, R>) -> u
 
 impl<B: MatchBits> Index<B> {
     /// Indexes the entries that two windows have released, or begins to, in an empty index. Queues of up
-    /// to `most` entries are short; longer ones too, if they already had slots.
+    /// to `short_limit` entries are short; longer ones too, if they already had slots.
     ///
     /// Of 4,096 entries an operation moves 819, and may have to look at all the others: as many
     /// instructions as for moving 2,048, some 166,000 if all are fully specified. It moves fewer if
@@ -68,12 +68,12 @@ impl<B: MatchBits> Index<B> {
         slabs: &mut Slabs<P, R, M>,
         mut receives: Leaving,
         mut messages: Leaving,
-        most: u32,
+        short_limit: u32,
     ) where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        self.most = most;
+        self.short_limit = short_limit;
         let entries = slabs.posted.len() + slabs.unexpected.len();
         let wildcards = likely_wildcards(&receives, &slabs.posted);
         self.chains.prepare(entries - wildcards);
@@ -83,7 +83,7 @@ impl<B: MatchBits> Index<B> {
         self.set_low();
         let views = self.classes.begin(slabs.unexpected.len());
         let in_views = VIEW_COST * views * slabs.unexpected.len();
-        if entries + in_views <= most / 2 {
+        if entries + in_views <= short_limit / 2 {
             while let Some(slot) = receives.next(&mut slabs.posted) {
                 self.move_receive(slabs, slot);
             }
@@ -95,7 +95,7 @@ impl<B: MatchBits> Index<B> {
                 receives: receives.into_list(&mut slabs.posted),
                 messages: messages.into_list(&mut slabs.unexpected),
                 // A search looks at the lists too, so that fewer at a time would cost it more.
-                pace: (most.max(entries) / 5 / (1 + views)).max(1),
+                pace: (short_limit.max(entries) / 5 / (1 + views)).max(1),
             };
         }
         self.after_moving(slabs);
@@ -136,7 +136,7 @@ impl<B: MatchBits> Index<B> {
         let mut left = most;
         let mut slot = self.newer.receives.first();
         while slot != NIL && left > 0 {
-            let next = slabs.posted.entry_anywhere(slot).next;
+            let next = slabs.posted.entry_inline(slot).next;
             self.move_receive(slabs, slot);
             left -= 1;
             slot = next;
@@ -144,7 +144,7 @@ impl<B: MatchBits> Index<B> {
         self.newer.receives.begin_at(&mut slabs.posted, slot);
         let mut slot = self.newer.messages.first();
         while slot != NIL && left > 0 {
-            let next = slabs.unexpected.entry_anywhere(slot).next;
+            let next = slabs.unexpected.entry_inline(slot).next;
             self.move_message(slabs, slot);
             left -= 1;
             slot = next;
@@ -159,14 +159,14 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let entry = slabs.posted.entry_anywhere_mut(slot);
+        let entry = slabs.posted.entry_inline_mut(slot);
         entry.home = NIL;
         if entry.key.care() != B::ALL {
             return self.put_wildcard(slabs, slot);
         }
         let key = Key::exact(entry.key.context(), entry.key.bits());
-        if let Err(place) = self.put_alone(entry, key, posted(slot)) {
-            self.put_beside(slabs, key, place, posted(slot));
+        if let Err(likely) = self.put_alone(entry, key, posted(slot)) {
+            self.put_beside(slabs, key, likely, posted(slot));
         }
     }
 
@@ -177,11 +177,11 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let entry = slabs.unexpected.entry_anywhere_mut(slot);
+        let entry = slabs.unexpected.entry_inline_mut(slot);
         entry.home = NIL;
         let key = Key::exact(entry.key.context(), entry.key.bits());
-        if let Err(place) = self.put_alone(entry, key, unexpected(slot)) {
-            self.put_beside(slabs, key, place, unexpected(slot));
+        if let Err(likely) = self.put_alone(entry, key, unexpected(slot)) {
+            self.put_beside(slabs, key, likely, unexpected(slot));
         }
         if self.classes.views() > 0 {
             self.classes.link(&slabs.unexpected, slot, key, self.seed);
@@ -201,7 +201,7 @@ impl<B: MatchBits> Index<B> {
     }
 
     /// Puts an entry whose mark is [`NIL`] into its bucket if that is near and empty, as nearly
-    /// always; otherwise returns its place.
+    /// always; otherwise returns its likely bucket.
     #[inline(always)]
     fn put_alone<K, T>(
         &mut self,
@@ -209,30 +209,30 @@ impl<B: MatchBits> Index<B> {
         key: Key<B>,
         node: u32,
     ) -> Result<(), u32> {
-        let place = self.place(key);
-        let Some(NIL) = self.chains.near_first(place) else {
-            return Err(place);
+        let likely = self.likely_bucket(key);
+        let Some(NIL) = self.chains.near_first(likely) else {
+            return Err(likely);
         };
         entry.next = NIL;
         entry.prev = NIL;
-        self.chains.set_near_first(place, node);
+        self.chains.set_near_first(likely, node);
         Ok(())
     }
 
-    /// Puts an entry into the bucket of a place, whatever is there.
+    /// Puts an entry into its bucket, which is `likely` or another, whatever is there.
     #[inline(always)]
     fn put_beside<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        place: u32,
+        likely: u32,
         node: u32,
     ) where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
         let nodes = &mut self.nodes(slabs);
-        let bucket = self.chains.bucket_of(place);
+        let bucket = self.chains.bucket_of(likely);
         let probe = self.chains.probe_bucket(nodes, key, bucket);
         self.chains.link(nodes, probe, node);
     }

@@ -61,20 +61,20 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        place: u32,
+        likely: u32,
     ) -> Quick
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some(first) = self.chains.near_first(place) else {
+        let Some(first) = self.chains.near_first(likely) else {
             return Quick::Beside;
         };
         if first == NIL {
             let Some(slot) = slabs.posted.reserve_near(NIL) else {
                 return Quick::Beside;
             };
-            self.chains.set_near_first(place, posted(slot));
+            self.chains.set_near_first(likely, posted(slot));
             return Quick::Queued(posted(slot));
         }
         let Slot::Unexpected(slot) = slot_of(first) else {
@@ -86,7 +86,7 @@ impl<B: MatchBits> Index<B> {
             let Some(slot) = slabs.posted.reserve_near(first) else {
                 return Quick::Beside;
             };
-            self.chains.set_near_first(place, posted(slot));
+            self.chains.set_near_first(likely, posted(slot));
             return Quick::Queued(posted(slot));
         };
         let Some(entry) = slabs.unexpected.near_entry(slot) else {
@@ -98,29 +98,29 @@ impl<B: MatchBits> Index<B> {
         if entry.next != NIL {
             return Quick::Several;
         }
-        self.chains.set_near_first(place, entry.home);
+        self.chains.set_near_first(likely, entry.home);
         Quick::Found(first)
     }
 
     /// The first of several messages with the key that [`post_quick`](Self::post_quick) has met at
-    /// this place, unlinked; [`AGAIN`] if the second is not near.
+    /// this bucket, unlinked; [`AGAIN`] if the second is not near.
     #[inline(always)]
     pub(in super::super) fn take_message_of_several<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
-        place: u32,
+        likely: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let first = self.chains.near_first(place).unwrap_or(NIL);
+        let first = self.chains.near_first(likely).unwrap_or(NIL);
         let next = match slot_of(first) {
             Slot::Unexpected(_) => promote_second(&mut slabs.unexpected, first),
             _ => None,
         };
         let Some(next) = next else { return AGAIN };
-        self.chains.set_near_first(place, next);
+        self.chains.set_near_first(likely, next);
         first
     }
 
@@ -131,20 +131,20 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        place: u32,
+        likely: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let mut bucket = self.chains.bucket_of(place);
+        let mut bucket = self.chains.bucket_of(likely);
         let mut first = self.chains.first(bucket);
         let (mut node, mut before) = (first, NIL);
         loop {
             let after = match slot_of(node) {
                 Slot::None => break,
                 Slot::Unexpected(slot) => {
-                    let entry = slabs.unexpected.entry_anywhere(slot);
+                    let entry = slabs.unexpected.entry_inline(slot);
                     let after = entry.home;
                     if entry.key.bits() == key.bits && entry.key.context() == key.context {
                         let several = entry.next != NIL;
@@ -162,7 +162,7 @@ impl<B: MatchBits> Index<B> {
                     after
                 }
                 Slot::Posted(slot) => {
-                    let entry = slabs.posted.entry_anywhere(slot);
+                    let entry = slabs.posted.entry_inline(slot);
                     if entry.key.bits() == key.bits && entry.key.context() == key.context {
                         return self.append_receive(slabs, node);
                     }
@@ -188,20 +188,20 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        place: u32,
+        likely: u32,
     ) -> Quick
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some(first) = self.chains.near_first(place) else {
+        let Some(first) = self.chains.near_first(likely) else {
             return Quick::Beside;
         };
         if first == NIL {
             let Some(slot) = slabs.unexpected.reserve_near(NIL) else {
                 return Quick::Beside;
             };
-            self.chains.set_near_first(place, unexpected(slot));
+            self.chains.set_near_first(likely, unexpected(slot));
             return Quick::Queued(unexpected(slot));
         }
         let Slot::Posted(slot) = slot_of(first) else {
@@ -212,7 +212,7 @@ impl<B: MatchBits> Index<B> {
             let Some(slot) = slabs.unexpected.reserve_near(first) else {
                 return Quick::Beside;
             };
-            self.chains.set_near_first(place, unexpected(slot));
+            self.chains.set_near_first(likely, unexpected(slot));
             return Quick::Queued(unexpected(slot));
         };
         // Receives with wildcards are in another table.
@@ -225,7 +225,7 @@ impl<B: MatchBits> Index<B> {
         if entry.next != NIL {
             return Quick::Several;
         }
-        self.chains.set_near_first(place, entry.home);
+        self.chains.set_near_first(likely, entry.home);
         Quick::Found(first)
     }
 
@@ -234,19 +234,19 @@ impl<B: MatchBits> Index<B> {
     pub(in super::super) fn take_receive_of_several<P, R, M>(
         &mut self,
         slabs: &mut Slabs<P, R, M>,
-        place: u32,
+        likely: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let first = self.chains.near_first(place).unwrap_or(NIL);
+        let first = self.chains.near_first(likely).unwrap_or(NIL);
         let next = match slot_of(first) {
             Slot::Posted(_) => promote_second(&mut slabs.posted, first),
             _ => None,
         };
         let Some(next) = next else { return AGAIN };
-        self.chains.set_near_first(place, next);
+        self.chains.set_near_first(likely, next);
         first
     }
 
@@ -256,13 +256,13 @@ impl<B: MatchBits> Index<B> {
         &mut self,
         slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
-        place: u32,
+        likely: u32,
     ) -> u32
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let mut bucket = self.chains.bucket_of(place);
+        let mut bucket = self.chains.bucket_of(likely);
         let mut first = self.chains.first(bucket);
         let (mut node, mut before) = (first, NIL);
         loop {
@@ -270,7 +270,7 @@ impl<B: MatchBits> Index<B> {
                 Slot::None => break,
                 Slot::Posted(slot) => {
                     // Receives with wildcards are in another table.
-                    let entry = slabs.posted.entry_anywhere(slot);
+                    let entry = slabs.posted.entry_inline(slot);
                     let after = entry.home;
                     if entry.key.bits() == key.bits && entry.key.context() == key.context {
                         if entry.next != NIL {
@@ -284,7 +284,7 @@ impl<B: MatchBits> Index<B> {
                     after
                 }
                 Slot::Unexpected(slot) => {
-                    let entry = slabs.unexpected.entry_anywhere(slot);
+                    let entry = slabs.unexpected.entry_inline(slot);
                     if entry.key.bits() == key.bits && entry.key.context() == key.context {
                         return self.append_message(slabs, node);
                     }
@@ -314,7 +314,7 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         self.serve(slabs);
-        let bucket = self.bucket_of(self.place(key));
+        let bucket = self.bucket_of(self.likely_bucket(key));
         (bucket, self.chains.first(bucket))
     }
 

@@ -109,7 +109,7 @@ impl<B: MatchBits> Index<B> {
         let views = self.classes.views();
         if self
             .classes
-            .ensure_view(care, unexpected, self.seed, self.most, may_be_made)
+            .ensure_view(care, unexpected, self.seed, self.short_limit, may_be_made)
         {
             if self.classes.views() != views {
                 self.update_deviations();

@@ -34,13 +34,13 @@ impl<B: MatchBits> Index<B> {
         match slot_of(first) {
             Slot::None => {}
             Slot::Posted(slot) => {
-                let entry = slabs.posted.entry_anywhere(slot);
+                let entry = slabs.posted.entry_inline(slot);
                 if entry.key.bits() == key.bits || entry.home != NIL {
                     return Quick::Beside;
                 }
             }
             Slot::Unexpected(slot) => {
-                let entry = slabs.unexpected.entry_anywhere(slot);
+                let entry = slabs.unexpected.entry_inline(slot);
                 let is_it = entry.key.bits() == key.bits && entry.key.context() == key.context;
                 if !is_it || entry.next != NIL {
                     return Quick::Beside;
@@ -75,14 +75,14 @@ impl<B: MatchBits> Index<B> {
         match slot_of(first) {
             Slot::None => {}
             Slot::Unexpected(slot) => {
-                let entry = slabs.unexpected.entry_anywhere(slot);
+                let entry = slabs.unexpected.entry_inline(slot);
                 if entry.key.bits() == key.bits || entry.home != NIL {
                     return Quick::Beside;
                 }
             }
             Slot::Posted(slot) => {
                 // Receives with wildcards are in another table.
-                let entry = slabs.posted.entry_anywhere(slot);
+                let entry = slabs.posted.entry_inline(slot);
                 let is_it = entry.key.bits() == key.bits && entry.key.context() == key.context;
                 if !is_it || entry.next != NIL {
                     return Quick::Beside;

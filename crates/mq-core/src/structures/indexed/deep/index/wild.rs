@@ -108,7 +108,7 @@ impl<B: MatchBits> Index<B> {
         let mut number = u64::MAX;
         if let Slot::Posted(slot) = slot_of(exact.node) {
             best.visited = 1;
-            number = slabs.posted.entry_anywhere(slot).sequence;
+            number = slabs.posted.entry_inline(slot).sequence;
         } else {
             best.probe.node = NIL;
         }
@@ -116,7 +116,7 @@ impl<B: MatchBits> Index<B> {
             let probe = self.probe_wildcards(slabs, masked(context, bits, care));
             if let Slot::Posted(slot) = slot_of(probe.node) {
                 best.visited += 1;
-                let sequence = slabs.posted.entry_anywhere(slot).sequence;
+                let sequence = slabs.posted.entry_inline(slot).sequence;
                 if sequence < number {
                     number = sequence;
                     best.probe = probe;
@@ -217,7 +217,7 @@ impl<B: MatchBits> Index<B> {
             let first = wild.first(bucket);
             let mut node = first;
             while let Slot::Posted(slot) = slot_of(node) {
-                let entry = slabs.posted.entry_anywhere(slot);
+                let entry = slabs.posted.entry_inline(slot);
                 if is_receive(entry, key) {
                     match found {
                         Wildcards::None if first == node => {
@@ -253,12 +253,12 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         const OTHERWISE: (u32, u32) = (AGAIN, 0);
-        let entry = slabs.posted.entry_anywhere(slot);
+        let entry = slabs.posted.entry_inline(slot);
         let mut visited = 1;
-        match slot_of(self.chains.first(self.bucket_of(self.place(key)))) {
+        match slot_of(self.chains.first(self.bucket_of(self.likely_bucket(key)))) {
             Slot::None => {}
             Slot::Posted(other) => {
-                let other = slabs.posted.entry_anywhere(other);
+                let other = slabs.posted.entry_inline(other);
                 if other.key.bits() == key.bits && other.key.context() == key.context {
                     if other.sequence < entry.sequence {
                         return OTHERWISE;
