@@ -170,6 +170,7 @@ impl<B: MatchBits> Receives<B> {
         let slot = self.linked;
         match near.get(slot as usize) {
             Some(only) if window.ends_with(slot) && takes(only, context, bits) => {
+                // Those that are linked end before it, also then.
                 window.drop_tabled(slot);
                 Some(slot)
             }
@@ -192,6 +193,7 @@ impl<B: MatchBits> Receives<B> {
     {
         let found = self.find_pending(near, window, envelope);
         if found.slot != NIL {
+            // Those that are linked end before it, also then.
             window.drop_tabled(found.slot);
         }
         found
@@ -220,6 +222,15 @@ impl<B: MatchBits> Receives<B> {
             true => self.linked + self.pending,
             false => 0,
         };
+    }
+
+    /// A receive leaves the window that was linked, and is off its chain.
+    #[inline(always)]
+    fn drop_linked(&mut self, window: &mut Window, slot: u32) {
+        if window.drop_tabled(slot) {
+            self.linked = self.linked.min(slot);
+        }
+        self.set_limit();
     }
 
     /// Takes the earliest receive for a message off its chain and out of the window: that of its key,
@@ -252,10 +263,7 @@ impl<B: MatchBits> Receives<B> {
         } else {
             self.wild.unlink_found(near, candidate);
         }
-        if window.drop_tabled(slot) {
-            self.linked = self.linked.min(slot);
-        }
-        self.set_limit();
+        self.drop_linked(window, slot);
         Found { slot, visited }
     }
 
@@ -337,10 +345,7 @@ impl<B: MatchBits> Receives<B> {
                 self.wild.unlink(near, slot, (bits, care), before);
             }
         }
-        if window.drop_tabled(slot) {
-            self.linked = self.linked.min(slot);
-        }
-        self.set_limit();
+        self.drop_linked(window, slot);
     }
 
     pub(super) const fn bytes(&self) -> usize {

@@ -46,6 +46,7 @@ impl<B: MatchBits> Receives<B> {
             return Found { slot, visited: 1 };
         }
         bucket.drop_first(entry.next);
+        // The limit stays 0: receives with wildcards are linked.
         if window.drop_tabled(slot) {
             self.linked = self.linked.min(slot);
         }
@@ -69,10 +70,7 @@ impl<B: MatchBits> Receives<B> {
         let Some(slot) = self.wild.take_first_of_one_class(near, context, bits) else {
             return OTHERWISE;
         };
-        if window.drop_tabled(slot) {
-            self.linked = self.linked.min(slot);
-        }
-        self.set_limit();
+        self.drop_linked(window, slot);
         slot
     }
 
@@ -116,10 +114,7 @@ impl<B: MatchBits> Receives<B> {
         } else {
             self.wild.drop_first(found, entry.next);
         }
-        if window.drop_tabled(slot) {
-            self.linked = self.linked.min(slot);
-        }
-        self.set_limit();
+        self.drop_linked(window, slot);
         Found { slot, visited }
     }
 }
