@@ -11,11 +11,30 @@ use crate::pattern::{Pattern, matches};
 use crate::slab::{NIL, TOO_FAR};
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    /// Queues a receive in the short form when there is no room for it: only here, and in the twin for messages, the
+    /// Queues a receive in its window. Returns its slot.
+    #[inline(always)]
+    pub(super) fn push_receive(&mut self, pattern: P, receive: R) -> u32 {
+        match self.posted.has_room(&self.slabs.posted) {
+            true => self.posted.push(&mut self.slabs.posted, pattern, receive),
+            false => self.queue_one_more_receive(pattern, receive),
+        }
+    }
+
+    /// Queues a message in its window. Returns its slot.
+    #[inline(always)]
+    pub(super) fn push_message(&mut self, envelope: P::Envelope, message: M) -> u32 {
+        let unexpected = &mut self.slabs.unexpected;
+        match self.unexpected.has_room(unexpected) {
+            true => self.unexpected.push(unexpected, envelope, message),
+            false => self.queue_one_more_message(envelope, message),
+        }
+    }
+
+    /// Queues a receive in its window when there is no room for it: only here, and in the twin for messages, the
     /// length of the queues is checked. Returns its slot.
     #[cold]
     #[inline(never)]
-    pub(super) fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {
+    fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {
         if self.posted.is_tabled() && self.posted.len() <= SHORT {
             self.untable_receives();
         }
@@ -30,10 +49,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         slot
     }
 
-    /// Queues a message in the short form when there is no room for it. Returns its slot.
+    /// Queues a message in its window when there is no room for it. Returns its slot.
     #[cold]
     #[inline(never)]
-    pub(super) fn queue_one_more_message(&mut self, envelope: P::Envelope, message: M) -> u32 {
+    fn queue_one_more_message(&mut self, envelope: P::Envelope, message: M) -> u32 {
         if self.unexpected.is_tabled() && self.unexpected.len() <= SHORT {
             self.untable_messages();
         }

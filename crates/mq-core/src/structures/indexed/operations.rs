@@ -50,10 +50,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
             let (envelope, message) = match self.take_message_in_window(&pattern, meter) {
                 Windowed::Found(found) => found,
                 Windowed::Nothing => {
-                    break 'queued match self.posted.has_room(&self.slabs.posted) {
-                        true => self.posted.push(&mut self.slabs.posted, pattern, receive),
-                        false => self.queue_one_more_receive(pattern, receive),
-                    };
+                    break 'queued self.push_receive(pattern, receive);
                 }
                 Windowed::Away => {
                     let mut node = self.search_for_receive(&pattern, meter);
@@ -88,12 +85,7 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         let (pattern, receive) = match self.take_receive_in_window(&envelope, meter) {
             Windowed::Found(found) => found,
             Windowed::Nothing => {
-                if self.unexpected.has_room(&self.slabs.unexpected) {
-                    let unexpected = &mut self.slabs.unexpected;
-                    self.unexpected.push(unexpected, envelope, message);
-                } else {
-                    self.queue_one_more_message(envelope, message);
-                }
+                self.push_message(envelope, message);
                 return Arrive::Unexpected;
             }
             Windowed::Away => {
@@ -179,10 +171,8 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         let sequence = self.slabs.posted.next_sequence();
         let slot = if self.is_deep() {
             self.queue_receive_deep(pattern, receive)
-        } else if self.posted.has_room(&self.slabs.posted) {
-            self.posted.push(&mut self.slabs.posted, pattern, receive)
         } else {
-            self.queue_one_more_receive(pattern, receive)
+            self.push_receive(pattern, receive)
         };
         Handle::new(pattern.context(), slot, sequence)
     }
@@ -192,11 +182,8 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         let sequence = self.slabs.unexpected.next_sequence();
         let slot = if self.is_deep() {
             self.queue_message_deep(envelope, message)
-        } else if self.unexpected.has_room(&self.slabs.unexpected) {
-            let unexpected = &mut self.slabs.unexpected;
-            self.unexpected.push(unexpected, envelope, message)
         } else {
-            self.queue_one_more_message(envelope, message)
+            self.push_message(envelope, message)
         };
         MessageHandle::new(Handle::new(envelope.context(), slot, sequence))
     }
