@@ -24,6 +24,16 @@ impl<B: MatchBits> Key<B> {
         }
     }
 
+    /// What is left of a message's bits under a mask.
+    #[inline(always)]
+    pub(super) fn under(context: ContextId, bits: B, care: B) -> Self {
+        Self {
+            context,
+            bits: bits & care,
+            care,
+        }
+    }
+
     /// Whether a receive with this key takes a message, as [`matches`](crate::matches) has it.
     pub(super) fn admits(self, envelope: &impl Envelope<Bits = B>) -> bool {
         envelope.context() == self.context && (envelope.bits() ^ self.bits) & self.care == B::ZERO
@@ -33,22 +43,13 @@ impl<B: MatchBits> Key<B> {
 /// The key of a receive.
 #[inline(always)]
 pub(super) fn key_of_receive<P: Pattern>(pattern: &P) -> Key<BitsOf<P>> {
-    let care = pattern.care();
-    Key {
-        context: pattern.context(),
-        bits: pattern.bits() & care,
-        care,
-    }
+    Key::under(pattern.context(), pattern.bits(), pattern.care())
 }
 
 /// The key of a message as a class of receives sees it.
 #[inline(always)]
 pub(super) fn key_of_message<E: Envelope>(envelope: &E, care: E::Bits) -> Key<E::Bits> {
-    Key {
-        context: envelope.context(),
-        bits: envelope.bits() & care,
-        care,
-    }
+    Key::under(envelope.context(), envelope.bits(), care)
 }
 
 /// Whether the entry of a posted receive has a key.

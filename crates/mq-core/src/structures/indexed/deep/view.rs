@@ -267,11 +267,7 @@ impl<B: MatchBits> View<B> {
         if self.is_filling() {
             return;
         }
-        let key = Key {
-            bits: key.bits & self.care,
-            care: self.care,
-            ..key
-        };
+        let key = Key::under(key.context, key.bits, self.care);
         let hash = seed.hash(key);
         let link = Link {
             chain: NIL,

@@ -231,11 +231,7 @@ impl<B: MatchBits> Wild<B> {
         if !self.others.is_empty() {
             return None;
         }
-        let key = Key {
-            context,
-            bits: bits & class.care,
-            care: class.care,
-        };
+        let key = Key::under(context, bits, class.care);
         let place = self.buckets.place_under(key.bits, class.word);
         let bucket = self.buckets.get_mut(place)?;
         let slot = bucket.first();
@@ -276,17 +272,12 @@ impl<B: MatchBits> Wild<B> {
         }
         let mut visited = 0;
         for (class, &Class { care, word, .. }) in self.classes.iter().enumerate() {
-            let bits = bits & care;
-            let place = self.buckets.place_under(bits, word);
+            let key = Key::under(context, bits, care);
+            let place = self.buckets.place_under(key.bits, word);
             let slot = self.buckets.first(place);
             if slot < best.slot
                 && let Some(entry) = near.get(slot as usize)
             {
-                let key = Key {
-                    context,
-                    bits,
-                    care,
-                };
                 if !is_receive(entry, key) {
                     return None;
                 }
@@ -327,8 +318,8 @@ impl<B: MatchBits> Wild<B> {
         };
         let mut visited = 0;
         for (class, &Class { care, word, .. }) in self.classes.iter().enumerate() {
-            let bits = bits & care;
-            let place = self.buckets.place_under(bits, word);
+            let key = Key::under(context, bits, care);
+            let place = self.buckets.place_under(key.bits, word);
             let mut slot = self.buckets.first(place);
             let mut compared = 0;
             // Chains are in order: no entry of this one is earlier than its first.
@@ -337,11 +328,6 @@ impl<B: MatchBits> Wild<B> {
                     break;
                 };
                 compared += 1;
-                let key = Key {
-                    context,
-                    bits,
-                    care,
-                };
                 if is_receive(entry, key) {
                     best = Candidate { slot, place, class };
                     break;

@@ -40,16 +40,6 @@ pub(in super::super) enum Wildcards {
     Some,
 }
 
-/// The bits of a message in a context, as receives of a class see them.
-#[inline(always)]
-fn masked<B: MatchBits>(context: ContextId, bits: B, care: B) -> Key<B> {
-    Key {
-        context,
-        bits: bits & care,
-        care,
-    }
-}
-
 impl<B: MatchBits> Index<B> {
     /// Indexes a receive that is newer than those indexed, or puts it on the list of those without a
     /// class. [`update_deviations`](Self::update_deviations) is to follow.
@@ -113,7 +103,7 @@ impl<B: MatchBits> Index<B> {
             best.probe.node = NIL;
         }
         for (i, care) in self.classes.masks_in_use() {
-            let probe = self.probe_wildcards(slabs, masked(context, bits, care));
+            let probe = self.probe_wildcards(slabs, Key::under(context, bits, care));
             if let Slot::Posted(slot) = slot_of(probe.node) {
                 best.visited += 1;
                 let sequence = slabs.posted.entry_inline(slot).sequence;
@@ -178,7 +168,7 @@ impl<B: MatchBits> Index<B> {
     ) -> Option<(usize, u32)> {
         let wild = self.wild.as_ref()?;
         self.classes.masks_in_use().find_map(|(class, care)| {
-            let hash = self.seed.hash(masked(context, bits, care));
+            let hash = self.seed.hash(Key::under(context, bits, care));
             Some((class, wild.marked_bucket(hash)?))
         })
     }
@@ -205,7 +195,7 @@ impl<B: MatchBits> Index<B> {
             if class < first_class {
                 continue;
             }
-            let key = masked(context, bits, care);
+            let key = Key::under(context, bits, care);
             let bucket = if class == first_class {
                 first_bucket
             } else {
@@ -306,7 +296,7 @@ impl<B: MatchBits> Index<B> {
         if self.is_crowded(slabs) {
             self.serve(slabs);
         }
-        let exact = self.probe(slabs, masked(context, bits, B::ALL));
+        let exact = self.probe(slabs, Key::exact(context, bits));
         if let Slot::Unexpected(_) = slot_of(exact.node) {
             return AGAIN;
         }
@@ -322,7 +312,7 @@ impl<B: MatchBits> Index<B> {
             meter.visited(Queue::Posted, visited);
             self.chains.set_first(exact.bucket, unexpected(slot));
             if self.classes.views() > 0 {
-                self.link_in_views(slabs, slot, masked(context, bits, B::ALL));
+                self.link_in_views(slabs, slot, Key::exact(context, bits));
             }
             return unexpected(slot);
         }
