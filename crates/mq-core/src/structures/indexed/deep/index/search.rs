@@ -238,7 +238,8 @@ impl<B: MatchBits> Index<B> {
         slot
     }
 
-    /// The earliest of an exact candidate and the candidates of all wildcard classes in use.
+    /// The earliest of an exact candidate, the candidates of all wildcard classes in use, and the receives without a
+    /// class.
     #[inline(never)]
     fn earliest_posted<P, R, M>(
         &self,
@@ -251,16 +252,13 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        let Earliest { probe, visited, .. } =
+            self.earliest(slabs, envelope.context(), envelope.bits(), exact);
         let mut best = Best::NONE;
-        if let Slot::Posted(slot) = slot_of(exact.node) {
+        if let Slot::Posted(slot) = slot_of(probe.node) {
             best.consider(slot, &slabs.posted);
         }
-        for (_, care) in self.classes.masks_in_use() {
-            let probe = self.probe_wildcards(slabs, key_of_message(envelope, care));
-            if let Slot::Posted(slot) = slot_of(probe.node) {
-                best.consider(slot, &slabs.posted);
-            }
-        }
+        best.visited = visited;
         if !self.unindexed.is_empty() {
             best.search(self.unindexed, &slabs.posted, |p| matches(p, envelope));
         }

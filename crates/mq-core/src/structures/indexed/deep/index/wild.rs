@@ -65,7 +65,7 @@ impl<B: MatchBits> Index<B> {
 
     /// Looks for the receives of a class with a key.
     #[inline(always)]
-    pub(super) fn probe_wildcards<P, R, M>(&self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> Probe
+    fn probe_wildcards<P, R, M>(&self, slabs: &mut Slabs<P, R, M>, key: Key<B>) -> Probe
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
