@@ -34,7 +34,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// length of the queues is checked. Returns its slot.
     #[cold]
     #[inline(never)]
-    fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {
+    pub(super) fn queue_one_more_receive(&mut self, pattern: P, receive: R) -> u32 {
         if self.posted.is_tabled() && self.posted.len() <= SHORT {
             self.untable_receives();
         }

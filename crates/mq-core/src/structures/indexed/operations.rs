@@ -50,7 +50,11 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
             let (envelope, message) = match self.take_message_in_window(&pattern, meter) {
                 Windowed::Found(found) => found,
                 Windowed::Nothing => {
-                    break 'queued self.push_receive(pattern, receive);
+                    // `push_receive`, written out: by a call, though inlined, the step takes three instructions more.
+                    break 'queued match self.posted.has_room(&self.slabs.posted) {
+                        true => self.posted.push(&mut self.slabs.posted, pattern, receive),
+                        false => self.queue_one_more_receive(pattern, receive),
+                    };
                 }
                 Windowed::Away => {
                     let mut node = self.search_for_receive(&pattern, meter);
