@@ -1,5 +1,6 @@
 //! [`check()`]: replays a trace through a structure and compares every pairing.
 
+use core::ops::ControlFlow;
 use std::sync::Arc;
 
 use mq_core::mpi::MpiPattern;
@@ -91,14 +92,43 @@ pub fn check_with(
     structure: impl Into<Choice>,
     observer: &mut dyn FnMut(Sample),
 ) -> Report {
-    let choice = structure.into();
-    let tuning = &tuning_for(trace, &choice);
+    let whole = check_while(trace, &structure.into(), &mut |sample| {
+        observer(sample);
+        ControlFlow::Continue(())
+    });
+    whole.unwrap_or_default()
+}
+
+/// [`check()`], unless the searches compare more than `most` entries: then nothing. A queue that a structure does not
+/// divide costs it the square of the queue's length, which few can wait for.
+///
+/// # Cost
+/// At most one search more than was allowed.
+pub fn check_within(trace: &Trace, structure: impl Into<Choice>, most: u64) -> Option<Report> {
+    let mut left = most;
+    check_while(trace, &structure.into(), &mut |sample| match left
+        .checked_sub(sample.posted_visited + sample.unexpected_visited)
+    {
+        Some(less) => {
+            left = less;
+            ControlFlow::Continue(())
+        }
+        None => ControlFlow::Break(()),
+    })
+}
+
+/// [`check_with`], until the observer ends it.
+fn check_while(trace: &Trace, choice: &Choice, observer: &mut Observer<'_>) -> Option<Report> {
+    let tuning = &tuning_for(trace, choice);
     choice.kind().accept(Checker {
         trace,
         tuning,
         observer,
     })
 }
+
+/// Sees the queues after every operation, and says whether to go on.
+type Observer<'a> = dyn FnMut(Sample) -> ControlFlow<()> + 'a;
 
 /// The chosen parameters, and for `clusters` without a profile the trace's own.
 pub(crate) fn tuning_for(trace: &Trace, choice: &Choice) -> Tuning {
@@ -111,6 +141,17 @@ pub(crate) fn tuning_for(trace: &Trace, choice: &Choice) -> Tuning {
 
 /// [`check_with`] with parameters for queues named by their type: a structure of your own, for instance.
 pub fn check_queues<Q>(trace: &Trace, tuning: &Tuning, observer: &mut dyn FnMut(Sample)) -> Report
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint,
+{
+    let whole = queues_while::<Q>(trace, tuning, &mut |sample| {
+        observer(sample);
+        ControlFlow::Continue(())
+    });
+    whole.unwrap_or_default()
+}
+
+fn queues_while<Q>(trace: &Trace, tuning: &Tuning, observer: &mut Observer<'_>) -> Option<Report>
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint,
 {
@@ -127,26 +168,28 @@ where
         engine,
     };
     for i in 0..trace.operations().len() {
-        run.step(trace, i, observer);
+        if observer(run.step(trace, i)).is_break() {
+            return None;
+        }
     }
     run.report.final_bytes = run.engine.memory().total();
-    run.report
+    Some(run.report)
 }
 
-struct Checker<'a> {
+struct Checker<'a, 'b> {
     trace: &'a Trace,
     tuning: &'a Tuning,
-    observer: &'a mut dyn FnMut(Sample),
+    observer: &'a mut Observer<'b>,
 }
 
-impl KindVisitor<MpiPattern, u32, u32> for Checker<'_> {
-    type Output = Report;
+impl KindVisitor<MpiPattern, u32, u32> for Checker<'_, '_> {
+    type Output = Option<Report>;
 
-    fn visit<Q>(self) -> Report
+    fn visit<Q>(self) -> Option<Report>
     where
         Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint + 'static,
     {
-        check_queues::<Q>(self.trace, self.tuning, self.observer)
+        queues_while::<Q>(self.trace, self.tuning, self.observer)
     }
 }
 
@@ -171,7 +214,7 @@ impl<Q> Run<Q>
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint,
 {
-    fn step(&mut self, trace: &Trace, i: usize, observer: &mut dyn FnMut(Sample)) {
+    fn step(&mut self, trace: &Trace, i: usize) -> Sample {
         let operation = trace.operations()[i];
         let before = self.report.visits;
         let (got, refused) = match self.perform(operation) {
@@ -198,14 +241,14 @@ where
             self.weights.update(&self.engine, context);
             report.peak_bytes = report.peak_bytes.max(self.weights.total);
         }
-        observer(Sample {
+        Sample {
             operation: i,
             posted: self.lengths.posted,
             unexpected: self.lengths.unexpected,
             posted_visited: report.visits.posted - before.posted,
             unexpected_visited: report.visits.unexpected - before.unexpected,
             matched: got,
-        });
+        }
     }
 
     /// The context whose queues an operation used, if any.
@@ -359,6 +402,16 @@ mod tests {
         assert!((report.mean_unexpected_visited() - 5.5).abs() < 1e-9);
         assert_eq!((report.max_posted, report.max_unexpected), (0, 10));
         assert!(report.peak_bytes > 0);
+    }
+
+    #[test]
+    fn a_check_that_compares_more_than_it_may_has_no_report() {
+        let lines = ["p 0 1 5", "p 0 1 6", "a 0 1 6 =1", "a 0 1 5 =0"];
+        let trace = trace(&lines);
+        let whole = check(&trace, Kind::List);
+        assert_eq!(whole.visits.posted, 3);
+        assert_eq!(check_within(&trace, Kind::List, 3), Some(whole));
+        assert_eq!(check_within(&trace, Kind::List, 2), None);
     }
 
     #[test]

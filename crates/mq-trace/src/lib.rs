@@ -4,6 +4,7 @@
 //! - [`TraceReader`], [`TraceWriter`]: the `mqtrace 1` format, streaming, plain or gzip; every error
 //!   names file and line.
 //! - [`Recorder`]: records an engine's operations and their outcomes.
+//! - [`Span`], [`Process`]: what a header says of the process that wrote it, and whether it came to its end.
 //! - [`Trace`]: a trace in memory, as a compact array of operations.
 //! - [`check()`]: replays a trace through a structure and compares every pairing.
 //! - [`timed`]: replays it again for timing.
@@ -32,6 +33,7 @@ mod header;
 mod line;
 mod mismatch;
 mod oracle;
+mod origin;
 mod reader;
 mod recorder;
 mod replay;
@@ -39,12 +41,13 @@ mod trace;
 mod validate;
 mod writer;
 
-pub use check::{Report, Sample, check, check_queues, check_with};
+pub use check::{Report, Sample, check, check_queues, check_with, check_within};
 pub use error::{ParseError, TraceError};
 pub use header::Header;
 pub use line::{Line, SourceField, TagField};
 pub use mismatch::Mismatch;
 pub use oracle::Oracle;
+pub use origin::{Process, Span};
 pub use reader::{Numbered, TraceReader};
 pub use recorder::Recorder;
 pub use replay::{Floor, Payload, Replay, Timed, timed};
