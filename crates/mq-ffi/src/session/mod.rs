@@ -11,7 +11,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::Instant;
 
 use mq_trace::{Header, Recorder};
 
@@ -40,7 +39,6 @@ pub(crate) struct Session {
     over_budget: [AtomicBool; 2],
     /// Probes that the trace has not, since it has one that tells of them.
     probes_left_out: AtomicU64,
-    began: Instant,
     /// The process that opened it, the only one that speaks for it: after a fork the child has it
     /// too.
     process: u32,
@@ -80,7 +78,6 @@ impl Session {
             next_context: AtomicU32::new(0),
             over_budget: [const { AtomicBool::new(false) }; 2],
             probes_left_out: AtomicU64::new(0),
-            began: Instant::now(),
             process: std::process::id(),
         }
     }
@@ -170,7 +167,7 @@ impl Session {
             Ok(_) if self.rank > 0 => (),
             Ok(recorded) => {
                 let left_out = self.probes_left_out.load(Ordering::Relaxed);
-                self.say(&report::recorded(&recorded, left_out, self.began.elapsed()));
+                self.say(&report::recorded(&recorded, left_out));
             }
             Err(error) => {
                 self.say(&format!(

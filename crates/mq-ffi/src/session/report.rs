@@ -1,7 +1,6 @@
 //! What a session prints on stderr: an application's own output stays as it is.
 
 use std::io::Write;
-use std::time::Duration;
 
 use mq_core::structures::Choice;
 
@@ -21,17 +20,18 @@ pub(super) fn write(text: &str) {
 
 /// What recording a trace took.
 #[expect(clippy::cast_precision_loss, reason = "for reading")]
-pub(super) fn recorded(recorded: &Recorded, left_out: u64, of: Duration) -> String {
+pub(super) fn recorded(recorded: &Recorded, left_out: u64) -> String {
     let Recorded {
         path,
         bytes,
         lines,
         time,
+        of,
     } = recorded;
     // The folder is MQ_TRACE's, or one that `mq record` collects from.
     let name = path.file_name().unwrap_or(path.as_os_str());
     // It is an estimate: of a short run it may be more than there was.
-    let time = *time.min(&of);
+    let time = *time.min(of);
     let each = time.as_nanos() as f64 / (*lines).max(1) as f64;
     let share = 100.0 * time.as_secs_f64() / of.as_secs_f64().max(1e-9);
     let repeated = match left_out {

@@ -3,11 +3,12 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mq_trace::{Header, Recorder};
+use mq_trace::{Header, Process, Recorder, Span};
 
 use super::signals;
 
@@ -39,6 +40,20 @@ pub(crate) struct LineFile {
     process: u32,
     written: u64,
     lines: u64,
+}
+
+impl LineFile {
+    /// The trace is whole: what its header says of its time at this offset is replaced.
+    fn close(&self, at: u64, span: Span) -> io::Result<()> {
+        // Some file systems say only now that there was no room. Before it: a header that says that the trace is whole
+        // is not on a disc that lacks a part of it.
+        self.file.sync_data()?;
+        // After a fork the trace is the parent's, and goes on.
+        if std::process::id() != self.process {
+            return Ok(());
+        }
+        signals::without(|| self.file.write_all_at(span.to_string().as_bytes(), at))
+    }
 }
 
 impl Write for LineFile {
@@ -76,6 +91,9 @@ impl Write for LineFile {
 pub(super) struct TraceFile {
     recorder: Recorder<LineFile>,
     path: PathBuf,
+    /// Where in the file it says how long it took.
+    span_at: u64,
+    begun: Instant,
     flushed: Instant,
     calls: u64,
     sampled: Duration,
@@ -89,7 +107,11 @@ pub(super) struct Recorded {
     pub(super) bytes: u64,
     /// In the file, including its header.
     pub(super) lines: u64,
+    /// Of the operations and of writing them, without waiting for the disc at the end: where that takes long, it takes
+    /// no less for a trace of nothing.
     pub(super) time: Duration,
+    /// What the trace covers.
+    pub(super) of: Duration,
 }
 
 /// A file of this name or, if an earlier session has left one, with a number appended.
@@ -119,9 +141,27 @@ fn above_the_streams(file: File) -> io::Result<File> {
     Ok(file)
 }
 
+/// Why a folder that `mq record` has made is not here.
+const NOT_SHARED: &str = "mq record has made this folder, but it is not here: name one that all machines share, by \
+     --output";
+
+/// Whether a folder has a name that `mq record` gives: recording-PID or recording-PID-NUMBER. One that is missing is on
+/// another machine's disc, and nobody would look for traces in one of its name on this one.
+fn is_of_a_recording(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_prefix("recording-").is_some_and(|numbers| {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        numbers.splitn(2, '-').all(is_number)
+    })
+}
+
 impl TraceFile {
-    /// Begins a trace of this process in a folder, which is created if it does not exist.
+    /// Begins a trace of this process in a folder, which is created if it does not exist, unless it is one that only
+    /// `mq record` makes. Until the trace is finished its header says that it is not, whatever ends the process.
     pub(super) fn create(folder: &Path, name: &str, header: &Header) -> io::Result<Self> {
+        if is_of_a_recording(folder) && !folder.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, NOT_SHARED));
+        }
         std::fs::create_dir_all(folder)?;
         // The program may change its directory, and a reason be left beside the trace after that.
         let folder = std::path::absolute(folder)?;
@@ -134,7 +174,11 @@ impl TraceFile {
             written: 0,
             lines: 0,
         };
-        let begun = Recorder::new(file, header).and_then(|mut recorder| {
+        let header = header.clone().with(Process::KEY, Process::this());
+        let header = header.with(Span::KEY, Span::Unfinished);
+        // It is the last field.
+        let span_at = (header.to_string().len() - Span::WIDTH) as u64;
+        let begun = Recorder::new(file, &header).and_then(|mut recorder| {
             // Whatever happens to the process, the file is a trace.
             recorder.flush()?;
             Ok(recorder)
@@ -143,10 +187,13 @@ impl TraceFile {
             let _ = std::fs::remove_file(&path);
         }
         let recorder = begun?;
+        let now = Instant::now();
         Ok(Self {
             recorder,
             path,
-            flushed: Instant::now(),
+            span_at,
+            begun: now,
+            flushed: now,
             calls: 0,
             sampled: Duration::ZERO,
             flushing: Duration::ZERO,
@@ -174,9 +221,10 @@ impl TraceFile {
     /// Writes the remainder.
     pub(super) fn finish(self) -> io::Result<Recorded> {
         let start = Instant::now();
+        let of = start.duration_since(self.begun);
         let file = self.recorder.finish()?;
-        // Some file systems say only now that there was no room.
-        file.file.sync_data()?;
+        let flushing = self.flushing + start.elapsed();
+        file.close(self.span_at, Span::Of(of))?;
         let samples = self.calls.div_ceil(SAMPLE).max(1);
         let each = self.sampled.as_secs_f64() / samples as f64;
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
@@ -185,7 +233,8 @@ impl TraceFile {
             path: self.path,
             bytes: file.written,
             lines: file.lines,
-            time: time + self.flushing + start.elapsed(),
+            time: time + flushing,
+            of,
         })
     }
 
@@ -216,11 +265,40 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_of_nothing_has_its_header() {
+    fn a_trace_says_whether_it_is_whole() {
         let (trace, folder) = begun("header");
-        let text = std::fs::read_to_string(trace.path()).unwrap();
+        let begun = std::fs::read_to_string(trace.path()).unwrap();
+        let process = Process::this();
+        let expected = format!("# mqtrace 1 rank=3 process={process} seconds=unfinished\n");
+        assert_eq!(begun, expected);
+        let recorded = trace.finish().unwrap();
+        let whole = std::fs::read_to_string(&recorded.path).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(text, "# mqtrace 1 rank=3\n");
+        let seconds = Span::Of(recorded.of).to_string();
+        assert_eq!(whole, begun.replace("unfinished", &seconds));
+    }
+
+    #[test]
+    fn a_folder_that_only_a_recording_makes_is_not_made() {
+        let folder = fresh("not-shared");
+        for name in ["recording-12", "recording-12-3"] {
+            let there = folder.join(name);
+            let refused = TraceFile::create(&there, "mq", &Header::new()).unwrap_err();
+            assert_eq!(refused.to_string(), NOT_SHARED);
+            assert!(!folder.exists());
+        }
+        for name in [
+            "recording-",
+            "recording-x",
+            "recording-1-2-3",
+            "my-recording-1",
+        ] {
+            assert!(!is_of_a_recording(Path::new(name)), "{name}");
+        }
+        let made = folder.join("recording-12");
+        std::fs::create_dir_all(&made).unwrap();
+        assert!(TraceFile::create(&made, "mq", &Header::new()).is_ok());
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

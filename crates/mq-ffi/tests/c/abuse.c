@@ -402,6 +402,17 @@ static long printed_at_the_end(mq_engine *engine, mq_session *session, int in_a_
     return bytes;
 }
 
+/* Whether a trace says that its process has not closed its session. */
+static int is_unfinished(const char *trace)
+{
+    char header[512] = "";
+    FILE *file = fopen(trace, "r");
+    CHECK(file != NULL, 1);
+    CHECK(fgets(header, sizeof header, file) == header, 1);
+    fclose(file);
+    return strstr(header, " seconds=unfinished\n") != NULL;
+}
+
 static void the_session_of_a_forked_process_is_the_parents(void)
 {
     char folder[] = "/tmp/mq-fork-XXXXXX", trace[64];
@@ -414,9 +425,11 @@ static void the_session_of_a_forked_process_is_the_parents(void)
     CHECK(mq_engine_new(&joins, &engine), MQ_NONE);
     CHECK(mq_context_create(engine, 1, NULL), MQ_NONE);
     CHECK(mq_post(engine, &WANTED, NULL, NULL, NULL, NULL), MQ_NONE);
-    CHECK(printed_at_the_end(engine, session, 1), 0);
-    CHECK(printed_at_the_end(engine, session, 0) > 0, 1);
     snprintf(trace, sizeof trace, "%s/libmq-r0-%ld.mqt", folder, (long) getpid());
+    CHECK(printed_at_the_end(engine, session, 1), 0);
+    CHECK(is_unfinished(trace), 1);
+    CHECK(printed_at_the_end(engine, session, 0) > 0, 1);
+    CHECK(is_unfinished(trace), 0);
     CHECK(unlink(trace), 0);
     CHECK(rmdir(folder), 0);
 }

@@ -6,6 +6,7 @@
 )]
 
 mod traced;
+mod unclosed;
 
 use core::mem::zeroed;
 use core::ptr::{null, null_mut, without_provenance_mut};
