@@ -206,6 +206,8 @@ int MPIDI_CH3U_Recvq_init(void)
         .size = (uint32_t) MPIR_Process.size,
         .environment = 1,
         .no_sizes = 1,
+        /* The ranks of processes that others spawn begin with 0 again. */
+        .job = MPIDI_Process.my_pg->id,
     };
     mq_engine_options options = {.flags = ENABLE_PVAR_RECVQ ? MQ_STATISTICS : 0 };
     int mpi_errno = MPI_SUCCESS;

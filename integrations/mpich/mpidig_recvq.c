@@ -104,6 +104,8 @@ int MPIDIG_recvq_init(void)
         .rank = (uint32_t) MPIR_Process.rank,
         .size = (uint32_t) MPIR_Process.size,
         .environment = 1,
+        /* The ranks of processes that others spawn begin with 0 again. */
+        .job = MPIR_pmi_job_id(),
     };
     mq_engine_options options = {.flags = ENABLE_PVAR_RECVQ ? MQ_STATISTICS : 0 };
     int mpi_errno = MPI_SUCCESS;

@@ -374,12 +374,16 @@ static inline void custom_match_umq_dump(custom_match_umq *umq)
 
 static inline void custom_match_mq_open(void)
 {
+    char job[16];
     mq_session_options options = {
         .library = "openmpi-" OMPI_VERSION "-ob1",
         .rank = OMPI_PROC_MY_NAME->vpid,
         .size = ompi_process_info.num_procs,
         .environment = 1,
+        .job = job,
     };
+    /* The ranks of processes that others spawn begin with 0 again. */
+    snprintf(job, sizeof(job), "%lu", (unsigned long) OMPI_PROC_MY_NAME->jobid);
     custom_match_mq_check(mq_session_open(&options, &mca_pml_ob1_mq_session));
 }
 

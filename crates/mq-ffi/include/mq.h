@@ -409,8 +409,11 @@ typedef struct mq_session_options {
   uint32_t environment;
   // Nonzero: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
   uint32_t no_sizes;
+  // What the library's processes that were started together have in common and others have not, for the trace, or
+  // null: the ranks of each such job begin with 0.
+  const char *job;
   // Must be 0: for options of later versions.
-  uint64_t reserved[4];
+  uint64_t reserved[3];
 } mq_session_options;
 
 // Returns `bytes` bytes at an address that is a multiple of `align`, or null. `align` is a power of two and a

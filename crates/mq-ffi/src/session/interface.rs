@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use super::{Session, Settings, report};
+use super::{Place, Session, Settings, report};
 use crate::engine::read_structure;
 use crate::gate::{borrow, guard};
 use crate::lock::lock;
@@ -62,8 +62,11 @@ pub struct mq_session_options {
     pub environment: u32,
     /// Nonzero: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
     pub no_sizes: u32,
+    /// What the library's processes that were started together have in common and others have not, for the trace, or
+    /// null: the ranks of each such job begin with 0.
+    pub job: *const c_char,
     /// Must be 0: for options of later versions.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 3],
 }
 
 /// Opens a session and writes it to `*session`; engines join it by `mq_engine_options.session`.
@@ -90,7 +93,7 @@ pub unsafe extern "C" fn mq_session_open(
         if session.is_null() {
             return Err(MQ_ERR_NULL);
         }
-        if options.reserved != [0; 4] {
+        if options.reserved != [0; 3] {
             return Err(MQ_ERR_ARGUMENT);
         }
         // SAFETY: as required of the caller.
@@ -114,7 +117,14 @@ pub unsafe extern "C" fn mq_session_open(
                 }
             }
         }
-        let opened = Session::open(library, options.rank, options.size, settings);
+        // SAFETY: as required of the caller.
+        let job = unsafe { text(options.job) }.filter(|job| !job.is_empty());
+        let place = Place {
+            rank: options.rank,
+            size: options.size,
+            job,
+        };
+        let opened = Session::open(library, place, settings);
         let made = install(Arc::new(opened));
         // SAFETY: not null, and valid for a write as required of the caller.
         unsafe { session.write(made) };

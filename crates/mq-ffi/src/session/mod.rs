@@ -44,12 +44,25 @@ pub(crate) struct Session {
     process: u32,
 }
 
+/// Which process of which job it is.
+#[derive(Debug, Default)]
+struct Place {
+    rank: u32,
+    /// The number of processes; 0 if unknown.
+    size: u32,
+    job: Option<String>,
+}
+
 impl Session {
-    fn open(library: String, rank: u32, size: u32, mut settings: Settings) -> Self {
+    fn open(library: String, place: Place, mut settings: Settings) -> Self {
+        let Place { rank, size, job } = place;
         let trace = settings.trace.as_ref().and_then(|folder| {
             let mut header = Header::new().with("source", &library).with("rank", rank);
             if size > 0 {
                 header = header.with("ranks", size);
+            }
+            if let Some(job) = &job {
+                header = header.with("job", job);
             }
             if let Some(structure) = &settings.structure {
                 header = header.with("structure", structure);
@@ -275,7 +288,7 @@ mod tests {
             trace: Some(folder.clone()),
             ..Settings::default()
         };
-        let session = Session::open("mq".into(), 0, 1, settings);
+        let session = Session::open("mq".into(), Place::default(), settings);
         steps(&session);
         session.close();
         let trace = folder.join(format!("mq-r0-{process}.mqt"));

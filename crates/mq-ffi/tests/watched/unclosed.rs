@@ -21,6 +21,8 @@ fn end_without_closing(folder: &Path) {
     unsafe {
         let mut options: mq_session_options = zeroed();
         options.trace = folder.as_ptr();
+        options.size = 2;
+        options.job = c"job 7".as_ptr();
         let mut session = null_mut();
         let opened = mq_session_open(&raw const options, &raw mut session);
         assert_eq!(opened, MQ_NONE);
@@ -75,4 +77,5 @@ fn a_trace_says_whether_its_process_closed_the_session() {
     let header = whole.lines().next().expect("a header");
     let (_, seconds) = header.split_once(" seconds=").expect("it says");
     assert!(seconds.parse::<f64>().is_ok(), "{header}");
+    assert!(header.contains(" rank=0 ranks=2 job=job_7 "), "{header}");
 }
