@@ -1,7 +1,7 @@
 //! Reading the traces given to a command.
 
-use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use mq_core::structures::RankHeads;
 use mq_trace::{Header, Trace, TraceError, TraceReader};
 
 use crate::error::Error;
-use crate::report::counted;
-use crate::{ended, progress, say};
+use crate::report::{Fields, counted};
+use crate::{ended, progress, ranks, say, trace_names};
 
 /// Prefix of the directories into which `mq record` has traces written; those of killed recordings
 /// remain.
@@ -125,10 +125,7 @@ impl Found {
     /// Reads it to its end; keeps it if it is the only one, or cannot be read again.
     fn check(&self, of: usize) -> Result<Good, TraceError> {
         let trace = self.read()?;
-        if let Some(reason) = self.path().and_then(ended::reason) {
-            say(&format!("{} ended early: {reason}", self.name()));
-        }
-        let facts = Facts::of(&trace);
+        let facts = Facts::of(&trace, self.path());
         let source = match self {
             Self::Named(path) | Self::Inside(path) if of > 1 && path.is_file() => {
                 Source::There(path.clone(), matches!(self, Self::Inside(_)))
@@ -165,14 +162,17 @@ pub(crate) fn array_ranks(trace: &Trace) -> u64 {
 pub(crate) struct Facts {
     pub(crate) name: String,
     pub(crate) header: Header,
+    /// Why it ends before what it records, if it does.
+    pub(crate) ended_early: Option<String>,
     /// [`array_ranks`]
     pub(crate) array_ranks: u64,
 }
 
 impl Facts {
-    fn of(trace: &Trace) -> Self {
+    fn of(trace: &Trace, path: Option<&Path>) -> Self {
         Self {
             name: trace.name().into(),
+            ended_early: ended::of(path, trace.header()),
             header: trace.header().clone(),
             array_ranks: array_ranks(trace),
         }
@@ -224,7 +224,39 @@ pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Good>, LeftOut), Error> {
         Some(error) => say(&error.to_string()),
         None => {}
     }
+    tell(&traces, &files);
     Ok((traces, left_out))
+}
+
+/// Says what the traces themselves do not show: that they end early, or that a directory has not those of all ranks.
+fn tell(traces: &[Good], files: &[Found]) {
+    let facts = || traces.iter().map(|good| &good.facts);
+    let early = facts().map(|facts| (facts.name.clone(), facts.ended_early.as_ref()));
+    ended::sentences(early).iter().for_each(|early| say(early));
+    let mut directories: BTreeMap<PathBuf, HashSet<String>> = BTreeMap::new();
+    for file in files {
+        // Whoever names a single file wants no other.
+        if let Found::Inside(path) = file {
+            let directory = directories.entry(recorded_into(path)).or_default();
+            directory.insert(file.name());
+        }
+    }
+    for (directory, names) in &directories {
+        let inside = facts().filter(|facts| names.contains(&facts.name));
+        let headers: Vec<Fields> = inside.map(|facts| Fields::of(&facts.header)).collect();
+        for missing in ranks::missing(headers.iter()) {
+            say(&format!("{}: {missing}", directory.display()));
+        }
+    }
+}
+
+/// The directory into which a trace was recorded: what a recording did not collect is in one inside it.
+fn recorded_into(trace: &Path) -> PathBuf {
+    let directory = trace.parent().unwrap_or(Path::new(""));
+    let name = directory.file_name().map(std::ffi::OsStr::to_string_lossy);
+    let is_inner = name.is_some_and(|name| name.starts_with(RECORDING));
+    let outer = directory.parent().filter(|_| is_inner);
+    outer.unwrap_or(directory).to_owned()
 }
 
 fn files(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Uncollected>), Error> {
@@ -330,7 +362,8 @@ fn instead(left: &[Uncollected]) -> String {
     }
 }
 
-/// The trace files directly in a directory, recognised by their extensions, in name order.
+/// The trace files directly in a directory, recognised by their extensions, in name order, numbers in
+/// theirs.
 pub(crate) fn traces_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in directory.read_dir()? {
@@ -343,6 +376,6 @@ pub(crate) fn traces_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
             files.push(path);
         }
     }
-    files.sort();
+    files.sort_by_cached_key(|path| (trace_names::sorted(path), path.clone()));
     Ok(files)
 }

@@ -24,6 +24,7 @@ mod node;
 mod output_file;
 mod plot;
 mod progress;
+mod ranks;
 mod record;
 mod replay;
 mod report;

@@ -1,7 +1,9 @@
 //! Output: tables, JSON and readable numbers.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
+use mq_trace::Header;
 use serde::Serialize;
 use tabled::builder::Builder;
 use tabled::settings::formatting::AlignmentStrategy;
@@ -25,6 +27,28 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(value);
     let text = text.map_err(|error| Error::stdout(error.into()))?;
     print(&format!("{text}\n"))
+}
+
+/// The fields of a trace's header, by name; in JSON an object.
+#[derive(Serialize, Clone, Debug)]
+#[serde(transparent)]
+pub(crate) struct Fields(BTreeMap<String, String>);
+
+impl Fields {
+    /// The fields of this header.
+    pub(crate) fn of(header: &Header) -> Self {
+        Self(header.fields().iter().cloned().collect())
+    }
+
+    /// The value of a field, if the header has it.
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
+    /// Every field as (key, value).
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (&**key, &**value))
+    }
 }
 
 /// A list of JSON objects that is written as they become known. The result is what
@@ -245,8 +269,6 @@ pub(crate) fn decimal(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     #[test]

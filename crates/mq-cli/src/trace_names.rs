@@ -59,6 +59,34 @@ pub(crate) fn label(path: &str) -> String {
     bare(&end(path, 1)).to_owned()
 }
 
+/// What to sort a file's name by: r2 comes before r10, as numbers do.
+pub(crate) fn sorted(path: &Path) -> Vec<Part> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut parts: Vec<Part> = Vec::new();
+    for letter in name.chars() {
+        match (letter.is_ascii_digit(), parts.last_mut()) {
+            (true, Some(Part::Number(_, digits))) if digits == "0" => {
+                *digits = letter.into();
+            }
+            (true, Some(Part::Number(length, digits))) => {
+                *length += 1;
+                digits.push(letter);
+            }
+            (true, _) => parts.push(Part::Number(1, letter.into())),
+            (false, _) => parts.push(Part::Letter(letter)),
+        }
+    }
+    parts
+}
+
+/// A part of a name.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// The length of a number without zeros before it, and its digits: it may be longer than any type's.
+    Number(usize, String),
+    Letter(char),
+}
+
 fn bare(name: &str) -> &str {
     let name = name.strip_suffix(".gz").unwrap_or(name);
     name.strip_suffix(".mqt").unwrap_or(name)
@@ -103,6 +131,23 @@ mod tests {
         let labels = labels(&["a/r0.mqt", "b/r0.mqt", "r1.mqt", "r1.mqt.gz"]);
         assert_eq!(labels, ["a/r0", "b/r0", "r1.mqt", "r1.mqt.gz"]);
         assert_eq!(super::labels(&["a/x.mqt", "a/x.mqt"]), ["x", "x"]);
+    }
+
+    #[test]
+    fn numbers_in_names_are_sorted_as_numbers() {
+        let mut names = [
+            "b", "r10.mqt", "r9-3", "r010.mqt", "r2", "r", "r9-20", "1", "r00", "r\u{e9}",
+        ];
+        names.sort_by_key(|name| sorted(Path::new(name)));
+        let expected = [
+            "1", "b", "r", "r00", "r2", "r9-3", "r9-20", "r10.mqt", "r010.mqt", "r\u{e9}",
+        ];
+        assert_eq!(names, expected);
+        let long = [
+            "t99999999999999999999999999",
+            "t100000000000000000000000000",
+        ];
+        assert!(sorted(Path::new(long[0])) < sorted(Path::new(long[1])));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::cli::{AdviseOptions, Format};
 use crate::error::Error;
 use crate::input::Good;
 use crate::replay::{self, Replayed};
+use crate::report::Fields;
 use crate::{input, report, stats, trace_names};
 
 /// The advice on one trace, or on all together. The fields are keys of the JSON output.
@@ -26,18 +27,25 @@ struct Advice {
     /// The name of the trace in sentences.
     #[serde(skip)]
     label: String,
-    /// Of one trace.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    communicators: Option<usize>,
-    /// The time of the loop alone, which is subtracted; of one trace.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    floor_ns_per_op: Option<f64>,
+    #[serde(flatten)]
+    one: Option<OfOne>,
     #[serde(flatten)]
     costs: Costs,
     #[serde(flatten)]
     evidence: Evidence,
     #[serde(flatten)]
     verdict: Verdict,
+}
+
+/// What only one trace has.
+#[derive(Serialize)]
+struct OfOne {
+    header: Fields,
+    /// Why it ends before what it records, if it does.
+    ended_early: Option<String>,
+    communicators: usize,
+    /// The time of the loop alone, which is subtracted.
+    floor_ns_per_op: f64,
 }
 
 /// The JSON output.
@@ -59,12 +67,13 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     let mut reproduced = true;
     let mut advices = Vec::with_capacity(traces.len());
     for (good, label) in traces.into_iter().zip(&labels) {
+        let ended_early = good.facts.ended_early.clone();
         let Some(trace) = left_out.read(good)? else {
             continue;
         };
         let (replayed, same) = replay::replay(&trace, &choices, repetitions);
         reproduced &= same;
-        let advice = Advice::on(&trace, &replayed, label, repetitions);
+        let advice = Advice::on(&trace, ended_early, &replayed, label, repetitions);
         if options.format == Format::Table && !options.summary {
             let separator = if advices.is_empty() { "" } else { "\n" };
             let text = table::render(&replayed, &advice, repetitions);
@@ -118,15 +127,25 @@ fn choices(mut asked: Vec<Choice>, traces: &[Good]) -> Vec<Choice> {
 }
 
 impl Advice {
-    fn on(trace: &Trace, replayed: &Replayed, label: &str, wanted: usize) -> Self {
-        let (summary, _) = stats::describe(trace);
+    fn on(
+        trace: &Trace,
+        ended_early: Option<String>,
+        replayed: &Replayed,
+        label: &str,
+        wanted: usize,
+    ) -> Self {
+        let (summary, _) = stats::describe(trace, ended_early);
         let own = own::structure(trace.header());
         let (costs, evidence) = (Costs::of(replayed), Evidence::of(&summary));
         Self {
             trace: trace.name().into(),
             label: label.into(),
-            communicators: Some(replayed.communicators),
-            floor_ns_per_op: Some(replayed.floor_ns_per_op),
+            one: Some(OfOne {
+                header: summary.header,
+                ended_early: summary.ended_early,
+                communicators: replayed.communicators,
+                floor_ns_per_op: replayed.floor_ns_per_op,
+            }),
             verdict: Verdict::on(&costs, &evidence, label, own, wanted),
             costs,
             evidence,
@@ -148,8 +167,7 @@ impl Advice {
             verdict: Verdict::on(&costs, &evidence, &on, own, wanted),
             trace,
             label,
-            communicators: None,
-            floor_ns_per_op: None,
+            one: None,
             costs,
             evidence,
         }

@@ -11,16 +11,19 @@ use super::Format;
 /// Options of `mq record`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The patched library writes one trace per process into the directory named by MQ_TRACE, and matches with \
-the structure named by MQ_STRUCTURE. When the command has ended, each trace is read, compressed and \
-replayed, even if the command failed or was stopped: Ctrl-C, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, \
-SIGUSR2 and SIGXCPU go to the command. A trace that cannot be read, or that a process of this machine still has \
-open, stays as written; a last line that a killed process did not finish is left out. What a process did \
-just before it was killed may be missing: operations are written at least every 0.1 s while others \
-follow. A trace also ends before its process at what it cannot hold, or if the disk is full: it is collected, \
-and the table and `ended_early` in json give the library's reason, which stays beside the trace, in a file \
-ending in .mqt.ended. If `mq record` itself is killed, all traces stay as written, in recording-PID in the \
-output directory, which `mq stats` and the other commands accept like any directory.
+The patched library writes one trace per process into the directory named by MQ_TRACE, and matches with the \
+structure named by MQ_STRUCTURE. When the command has ended, each trace is compressed, and then replayed by \
+two structures (by one if the other would compare too many entries), even if the command failed or was \
+stopped: Ctrl-C, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGXCPU go to the command. A trace \
+that cannot be read stays as written, and so does one that a process of this machine still has open, or whose \
+process, on another machine or in a container, has not closed its session and may still run. A last line that \
+a killed process did not finish is left out. Operations are written at least every 0.1 s while others follow, \
+and when the session is closed, as MPI_Finalize does: what a process did before it ended without that may be \
+missing. A trace also ends before its process at what it cannot hold, or if the disk is full. All these are \
+collected, and the table and `ended_early` in json give the reason; the library's stays beside the trace, in a \
+file ending in .mqt.ended. Ranks without a trace are named. If `mq record` itself is killed, all traces stay \
+as written, in recording-PID in the output directory, which `mq stats` and the other commands accept like any \
+directory.
 
 With --format json the command's standard output goes to standard error. The MPI libraries' mpirun \
 passes the environment to the processes that it starts on this machine; for other machines tell it to \

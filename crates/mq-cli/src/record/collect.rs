@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use mq_core::structures::{Choice, Kind};
-use mq_trace::{Report, Trace, TraceError, TraceWriter, check};
+use mq_trace::{Header, Process, Trace, TraceError, TraceWriter};
 use serde::Serialize;
 
+use super::judge::{self, Counts};
 use super::output::Scratch;
+use super::writer::Writer;
 use super::written::Written;
 use crate::error::Error;
-use crate::library::Library;
-use crate::stats::Traffic;
+use crate::report::Fields;
 use crate::{ended, input, mismatches, output_file, progress};
 
 /// The result for one process's trace. The fields are keys of the JSON output.
@@ -21,49 +21,34 @@ pub(super) struct Collected {
     /// Where the trace is now.
     pub(super) trace: String,
     #[serde(flatten)]
+    pub(super) about: About,
+    #[serde(flatten)]
     pub(super) outcome: Outcome,
+}
+
+/// What is known of a trace without reading its operations.
+#[derive(Serialize, Default)]
+pub(super) struct About {
+    /// None if it could not be read.
+    pub(super) header: Option<Fields>,
+    /// Why it ends before its process did, or before that closed its session, if it does.
+    pub(super) ended_early: Option<String>,
+    /// Whether the process was killed while it wrote a line, which was left out.
+    unfinished_line: bool,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Outcome {
     /// It was compressed and moved to the output directory.
-    Valid(Counts),
-    /// It stays where the process wrote it.
+    Valid {
+        #[serde(flatten)]
+        counts: Counts,
+        /// What the judges say against it.
+        differences: Vec<String>,
+    },
+    /// It stays where the process wrote it, or cannot be read again where it is now.
     Invalid { error: String },
-}
-
-/// The contents of a valid trace.
-#[derive(Serialize)]
-pub(super) struct Counts {
-    #[serde(skip)]
-    pub(super) library: Option<Library>,
-    pub(super) communicator_count: usize,
-    /// Receives posted.
-    pub(super) receives: u64,
-    /// Messages that arrived.
-    pub(super) messages: u64,
-    pub(super) probes: u64,
-    pub(super) cancels: u64,
-    /// Operations that the first judge decides differently from the library.
-    pub(super) mismatches: usize,
-    pub(super) max_posted: usize,
-    pub(super) max_unexpected: usize,
-    /// Whether the process was killed while it wrote a line, which was left out.
-    pub(super) unfinished_line: bool,
-    /// Why the library ended the trace before its process, if it did.
-    pub(super) ended_early: Option<String>,
-    /// What the judges say against it.
-    differences: Vec<String>,
-}
-
-/// Two that share no search: a mistake of one is not taken for a rule of MPI.
-fn judges(trace: &Trace) -> [Kind; 2] {
-    let other = match input::array_ranks(trace) {
-        ..=input::MAX_ARRAY_RANKS => Kind::Array,
-        _ => Kind::Bins,
-    };
-    [Kind::Indexed, other]
 }
 
 /// How long processes may take to end after the command: after `MPI_Abort`, MPICH's `mpirun` is sometimes the first.
@@ -75,7 +60,7 @@ impl Collected {
     /// What is wrong with the trace, if anything.
     pub(super) fn complaints(&self) -> &[String] {
         match &self.outcome {
-            Outcome::Valid(counts) => &counts.differences,
+            Outcome::Valid { differences, .. } => differences,
             Outcome::Invalid { error } => core::slice::from_ref(error),
         }
     }
@@ -83,124 +68,202 @@ impl Collected {
     /// What is not as the process left it.
     pub(super) fn notice(&self) -> Option<String> {
         match &self.outcome {
-            Outcome::Valid(counts) if counts.unfinished_line => Some(format!(
+            Outcome::Valid { .. } if self.about.unfinished_line => Some(format!(
                 "{}: without the last line, which the process did not finish",
                 self.trace
             )),
             _ => None,
         }
     }
+
+    /// The contents of a valid trace.
+    pub(super) fn counts(&self) -> Option<&Counts> {
+        match &self.outcome {
+            Outcome::Valid { counts, .. } => Some(counts),
+            Outcome::Invalid { .. } => None,
+        }
+    }
 }
 
-/// Reads every trace that the processes wrote; the valid ones are compressed into `output`.
+/// Compresses every trace that the processes wrote into `output`, and then reads them; those that are invalid or may
+/// still be written stay.
+///
+/// Judging takes longest, and whoever interrupts it finds all traces in their place.
 pub(super) fn all(scratch: &Scratch, output: &Path) -> Result<Vec<Collected>, Error> {
     let mut written =
         input::traces_in(scratch.path()).map_err(|error| Error::list(scratch.path(), error))?;
     written.retain(|path| path.extension().is_some_and(|ending| ending == "mqt"));
     let patience = Instant::now() + PATIENCE;
-    let collect = |raw: &PathBuf| {
+    let keep = |raw: &PathBuf| {
         loop {
             match one(raw, output) {
-                Some(collected) => return collected,
-                None if Instant::now() < patience => thread::sleep(PAUSE),
-                None => return still_written(raw),
+                Ok(kept) => return kept,
+                Err(_) if Instant::now() < patience => thread::sleep(PAUSE),
+                Err(waited) => return waited.given_up(raw),
             }
         }
     };
-    Ok(written.iter().map(collect).collect())
+    let kept: Vec<Kept> = written.iter().map(keep).collect();
+    Ok(kept.into_iter().map(Kept::judged).collect())
 }
 
-fn still_written(raw: &Path) -> Collected {
-    Collected {
-        trace: raw.display().to_string(),
-        outcome: Outcome::Invalid {
-            error: format!(
-                "{}: a process is still writing it; it stays as written",
-                raw.display()
-            ),
-        },
+/// A trace that is where it is to stay.
+struct Kept {
+    /// Where it is now.
+    path: PathBuf,
+    about: About,
+    /// Whether it was moved, and why not.
+    moved: Result<(), String>,
+}
+
+impl Kept {
+    fn judged(self) -> Collected {
+        let Self { path, about, moved } = self;
+        let trace = path.display().to_string();
+        let _spinner = progress::spinner(&format!("replaying {trace}"));
+        let read = moved.and_then(|()| Trace::open(&path).map_err(|error| error.to_string()));
+        let outcome = match read {
+            Ok(read) => {
+                let (counts, reports) = judge::judge(&read);
+                Outcome::Valid {
+                    counts,
+                    differences: mismatches::of_judges(&trace, &reports),
+                }
+            }
+            Err(error) => Outcome::Invalid { error },
+        };
+        Collected {
+            trace,
+            about,
+            outcome,
+        }
     }
 }
 
-/// One trace, unless a process may still be writing it.
-fn one(raw: &Path, output: &Path) -> Option<Collected> {
-    let _spinner = progress::spinner(&format!("collecting {}", raw.display()));
-    let invalid = |error: String| Collected {
-        trace: raw.display().to_string(),
-        outcome: Outcome::Invalid { error },
-    };
-    let counted = Written::of(raw).and_then(|written| Ok((counts(&written)?, written)));
-    let ((counts, reports), written) = match counted {
-        Ok(counted) => counted,
-        Err(error) => return Some(invalid(error.to_string())),
-    };
-    Some(match compress(&written, output) {
-        Ok(Some(trace)) => Collected {
-            outcome: Outcome::Valid(Counts {
-                differences: mismatches::of_judges(&trace.display().to_string(), &reports),
-                ended_early: move_reason(raw, &trace),
-                ..counts
-            }),
-            trace: trace.display().to_string(),
-        },
-        Ok(None) => return None,
-        // The others may be small enough for a disk that is full.
-        Err(error) => invalid(match ended::reason(raw) {
-            Some(reason) => {
-                format!("{error}; the trace stays as written, and ended early: {reason}")
-            }
-            None => format!("{error}; the trace stays as written"),
-        }),
-    })
+/// A process may still be writing a trace; which, and why that is assumed.
+struct Waited {
+    header: Header,
+    why: String,
 }
 
-/// Moves the reason why a trace was ended early beside where the trace is now, if it was; returns it.
-fn move_reason(raw: &Path, collected: &Path) -> Option<String> {
+impl Waited {
+    fn given_up(self, raw: &Path) -> Kept {
+        let Self { header, why } = self;
+        Kept {
+            path: raw.to_owned(),
+            moved: Err(format!("{}: {why}; it stays as written", raw.display())),
+            about: About {
+                ended_early: ended::of(Some(raw), &header),
+                header: Some(Fields::of(&header)),
+                unfinished_line: false,
+            },
+        }
+    }
+}
+
+/// Moves one trace, unless a process may still be writing it.
+fn one(raw: &Path, output: &Path) -> Result<Kept, Waited> {
+    const WRITING: &str = "a process is still writing it";
+
+    let _spinner = progress::spinner(&format!("collecting {}", raw.display()));
+    let stays = |about: About, error: String| Kept {
+        path: raw.to_owned(),
+        about,
+        moved: Err(error),
+    };
+    // Before its length: what closes the session in between has written everything.
+    let header = match header(raw) {
+        Ok(header) => header,
+        Err(error) => return Ok(stays(About::default(), error.to_string())),
+    };
     let reason = ended::reason(raw);
+    if reason.is_none() {
+        let why = match Writer::of(&header, raw) {
+            Writer::Done => None,
+            Writer::Runs => Some(WRITING.into()),
+            Writer::Elsewhere(process) => Some(format!(
+                "{process} has not closed its session, and whether it still runs is not known on this machine"
+            )),
+        };
+        if let Some(why) = why {
+            return Err(Waited { header, why });
+        }
+    }
+    let written = match Written::of(raw) {
+        Ok(written) => written,
+        Err(error) => return Ok(stays(About::default(), error.to_string())),
+    };
+    let public = without_process(&header);
+    let about = About {
+        ended_early: ended::of(Some(raw), &header),
+        header: Some(Fields::of(&public)),
+        unfinished_line: written.ends_within_a_line(),
+    };
+    match compress(&written, &public, output) {
+        Ok(Some(path)) => {
+            move_reason(raw, &path, reason.is_some());
+            Ok(Kept {
+                path,
+                about,
+                moved: Ok(()),
+            })
+        }
+        Ok(None) => Err(Waited {
+            header,
+            why: WRITING.into(),
+        }),
+        Err(error @ Error::Trace(_)) => Ok(stays(about, error.to_string())),
+        // The others may be small enough for a disk that is full.
+        Err(error) => {
+            let sentence = match &about.ended_early {
+                Some(reason) => {
+                    format!("{error}; the trace stays as written, and ended early: {reason}")
+                }
+                None => format!("{error}; the trace stays as written"),
+            };
+            Ok(stays(about, sentence))
+        }
+    }
+}
+
+fn header(raw: &Path) -> Result<Header, TraceError> {
+    let reader = Written::of(raw)?.reader()?;
+    Ok(reader.header().clone())
+}
+
+/// Which process it was is of use only to who collects its trace.
+fn without_process(header: &Header) -> Header {
+    let fields = header.fields().iter();
+    fields
+        .filter(|(key, _)| key != Process::KEY)
+        .fold(Header::new(), |header, (key, value)| {
+            header.with(key, value)
+        })
+}
+
+/// Moves the reason why a trace was ended early beside where the trace is now, if there is one.
+fn move_reason(raw: &Path, collected: &Path, is_there: bool) {
     let kept = ended::file(collected);
     // If it stays, so does the directory, and nothing is lost.
-    let _ = match reason {
-        Some(_) => fs::rename(ended::file(raw), kept),
+    let _ = if is_there {
+        fs::rename(ended::file(raw), kept)
+    } else {
         // Of a trace that was here before.
-        None => fs::remove_file(kept),
+        fs::remove_file(kept)
     };
-    reason
-}
-
-/// The contents of a trace, and what each judge says of it.
-fn counts(written: &Written) -> Result<(Counts, [(Choice, Report); 2]), TraceError> {
-    let trace = Trace::read(written.reader()?)?;
-    let reports = judges(&trace).map(|judge| (judge.into(), check(&trace, judge)));
-    let traffic = Traffic::of(&trace);
-    let [(_, report), _] = &reports;
-    let counts = Counts {
-        library: Library::of(trace.header()),
-        communicator_count: trace.communicators().len(),
-        receives: traffic.receives,
-        messages: traffic.messages,
-        probes: traffic.probes,
-        cancels: traffic.cancels,
-        mismatches: report.mismatches,
-        max_posted: report.max_posted,
-        max_unexpected: report.max_unexpected,
-        unfinished_line: written.ends_within_a_line(),
-        ended_early: None,
-        differences: Vec::new(),
-    };
-    Ok((counts, reports))
 }
 
 /// Compresses a trace and moves it to the output directory; where it is now, or nothing if a process may still be
 /// writing it.
 ///
 /// It moves when it is complete, so the output directory holds only whole traces.
-fn compress(written: &Written, output: &Path) -> Result<Option<PathBuf>, Error> {
+fn compress(written: &Written, header: &Header, output: &Path) -> Result<Option<PathBuf>, Error> {
     let raw = written.path();
     let whole = raw.with_extension("mqt.gz");
     let target = output.join(whole.file_name().unwrap_or_default());
     // Not under a trace's name: if this process is killed meanwhile, the trace as written is the only one here.
     let packed = output_file::beside(&whole, &whole);
-    if let Err(error) = pack(written, &packed) {
+    if let Err(error) = pack(written, header, &packed) {
         // The disc may be full: the trace remains as written, and a partial copy helps nobody.
         let _ = fs::remove_file(&packed);
         return Err(error);
@@ -217,10 +280,10 @@ fn compress(written: &Written, output: &Path) -> Result<Option<PathBuf>, Error> 
     Ok(Some(target))
 }
 
-fn pack(written: &Written, packed: &Path) -> Result<(), Error> {
+fn pack(written: &Written, header: &Header, packed: &Path) -> Result<(), Error> {
     let failed = |error| Error::write(packed, error);
     let mut reader = written.reader()?;
-    let mut writer = TraceWriter::create(packed, reader.header()).map_err(failed)?;
+    let mut writer = TraceWriter::create(packed, header).map_err(failed)?;
     for numbered in &mut reader {
         writer.write(&numbered?.line).map_err(failed)?;
     }
@@ -240,7 +303,11 @@ mod tests {
         let trace = "# mqtrace 1 rank=0\nc 0 2 0\np 0 1 7\na 0 1 7 =0\n";
         fs::write(raw("r0.mqt"), trace).unwrap();
         fs::write(raw("r0.ended"), "disk full\n").unwrap();
-        let nowhere = one(&raw("r0.mqt"), &raw("no such directory")).unwrap();
+        let one = |output: &Path| {
+            let kept = one(&raw("r0.mqt"), output).map_err(|waited| waited.why);
+            kept.unwrap().judged()
+        };
+        let nowhere = one(&raw("no such directory"));
         let [complaint] = nowhere.complaints() else {
             panic!("{:?}", nowhere.complaints());
         };
@@ -252,7 +319,7 @@ mod tests {
         // Where there is room, it is collected.
         let output = raw("output");
         fs::create_dir(&output).unwrap();
-        let there = one(&raw("r0.mqt"), &output).unwrap();
+        let there = one(&output);
         assert!(there.complaints().is_empty(), "{:?}", there.complaints());
         let target = output.join("r0.mqt.gz");
         assert!(target.exists());

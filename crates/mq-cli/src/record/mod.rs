@@ -2,9 +2,11 @@
 
 mod collect;
 mod interrupts;
+mod judge;
 mod output;
 mod prefix;
 mod table;
+mod writer;
 mod written;
 
 use std::ffi::OsStr;
@@ -19,7 +21,7 @@ use self::output::Scratch;
 use self::prefix::Prefix;
 use crate::cli::{Format, RecordOptions};
 use crate::error::{Error, not_started};
-use crate::{FAILED, exit, exit_code, report, say, signals};
+use crate::{FAILED, exit, exit_code, ranks, report, say, signals};
 
 /// The environment variable that tells the patched library where to write traces.
 const TRACE: &str = "MQ_TRACE";
@@ -144,6 +146,12 @@ fn finish(options: &RecordOptions, scratch: &Scratch) -> Result<bool, Error> {
     }
     if collected.is_empty() {
         return Err(Error::Untraced(untraced(options)));
+    }
+    let headers = collected.iter().filter_map(|one| one.about.header.as_ref());
+    for missing in ranks::missing(headers) {
+        say(&format!(
+            "{missing}: {LAUNCHER} Do all machines share the directory of --output?"
+        ));
     }
     let notices = collected.iter().filter_map(Collected::notice);
     notices.for_each(|notice| say(&notice));

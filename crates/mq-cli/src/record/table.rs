@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use super::collect::{Collected, Counts, Outcome};
+use super::collect::Collected;
+use super::judge::{AT_LEAST, Counts, EACH};
+use crate::ended;
 use crate::library::Library;
-use crate::report::{self, Cells, count, counted, escaped};
+use crate::report::{self, Cells, count, counted, escaped, some};
 
 /// The columns, of which the second has the name of what a library's contexts are.
 const fn header(contexts: &str) -> [&str; 9] {
@@ -40,37 +42,46 @@ pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
         };
         text += &report::table(&header(contexts), &rows, Cells::Numbers);
     }
-    for line in collected.iter().filter_map(ended) {
-        text += &line;
+    let valid = || collected.iter().filter(|one| one.counts().is_some());
+    let early = valid().map(|one| (file(one), one.about.ended_early.as_ref()));
+    for sentence in ended::sentences(early) {
+        text += &format!("{}\n", escaped(&sentence));
     }
+    text += &spared(collected);
     if !rows.is_empty() && collected.iter().all(is_empty) {
-        text += "no operations: none was made, or all in the last 0.1 s of processes that were killed, which is lost\n";
+        text += "no operations were recorded";
+        // What is said of those that ended early is enough.
+        if valid().all(|one| one.about.ended_early.is_none()) {
+            text += ": none was made, or all by processes that were killed before any was written";
+        }
+        text.push('\n');
     }
     text
 }
 
-fn ended(collected: &Collected) -> Option<String> {
-    let Outcome::Valid(counts) = &collected.outcome else {
-        return None;
+/// A line about the traces that only one structure has replayed; empty if there is none.
+fn spared(collected: &[Collected]) -> String {
+    let of = |one: &Collected| Some((one.counts()?.spared?, file(one)));
+    let spared: Vec<_> = collected.iter().filter_map(of).collect();
+    let Some((structure, _)) = spared.first() else {
+        return String::new();
     };
-    let reason = escaped(counts.ended_early.as_ref()?);
-    Some(format!("{} ended early: {reason}\n", file(collected)))
+    let names: Vec<String> = spared.iter().map(|(_, name)| name.clone()).collect();
+    format!(
+        "{} replayed by indexed alone: {structure} would compare more than {} entries and {EACH} per operation\n",
+        some(&names),
+        count(AT_LEAST)
+    )
 }
 
 fn is_empty(collected: &Collected) -> bool {
-    match &collected.outcome {
-        Outcome::Valid(counts) => {
-            counts.receives + counts.messages + counts.probes + counts.cancels == 0
-        }
-        Outcome::Invalid { .. } => false,
-    }
+    collected.counts().is_some_and(|counts| {
+        counts.receives + counts.messages + counts.probes + counts.cancels == 0
+    })
 }
 
 fn library(collected: &Collected) -> Option<Library> {
-    match &collected.outcome {
-        Outcome::Valid(counts) => counts.library,
-        Outcome::Invalid { .. } => None,
-    }
+    collected.counts()?.library
 }
 
 /// The name of its file.
@@ -81,9 +92,6 @@ fn file(collected: &Collected) -> String {
 }
 
 fn cells(collected: &Collected) -> Option<Vec<String>> {
-    let Outcome::Valid(counts) = &collected.outcome else {
-        return None;
-    };
     let Counts {
         communicator_count,
         receives,
@@ -94,7 +102,7 @@ fn cells(collected: &Collected) -> Option<Vec<String>> {
         max_posted,
         max_unexpected,
         ..
-    } = counts;
+    } = collected.counts()?;
     Some(vec![
         file(collected),
         count(*communicator_count),

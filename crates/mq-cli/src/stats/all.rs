@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Summary;
 use super::searches::{SearchLengths, Searched};
-use crate::report::{Cells, count, counted, decimal, percent, some, table};
+use crate::report::{Cells, Fields, count, counted, decimal, percent, some, table};
 use crate::trace_names;
 
 const HEADER: [&str; 9] = [
@@ -31,6 +31,8 @@ pub(super) struct All<'a> {
 #[derive(Serialize)]
 struct Named<'a> {
     trace: &'a str,
+    header: &'a Fields,
+    ended_early: Option<&'a str>,
     /// Its unique name in a table.
     #[serde(skip)]
     name: String,
@@ -59,6 +61,8 @@ impl<'a> All<'a> {
         let names = trace_names::distinct(&paths);
         let named = summaries.iter().zip(names).map(|(summary, name)| Named {
             trace: &summary.trace,
+            header: &summary.header,
+            ended_early: summary.ended_early.as_deref(),
             name,
             row: Row::of(std::slice::from_ref(summary)),
         });

@@ -6,8 +6,6 @@ mod searches;
 mod tables;
 mod traffic;
 
-use std::collections::BTreeMap;
-
 use mq_core::structures::Kind;
 use mq_trace::{Operation, Sample, Trace, check_with};
 use serde::Serialize;
@@ -20,6 +18,7 @@ pub(crate) use self::traffic::Traffic;
 use crate::cli::{Format, StatsOptions};
 use crate::error::Error;
 use crate::library::Library;
+use crate::report::Fields;
 use crate::{input, output_file, plot, progress, report, trace_names};
 
 /// Operations between two steps of the progress bar.
@@ -34,7 +33,9 @@ const MISMATCHES: &str =
 pub(crate) struct Summary {
     trace: String,
     /// The fields of the trace's header.
-    header: BTreeMap<String, String>,
+    pub(crate) header: Fields,
+    /// Why it ends before what it records, if it does.
+    pub(crate) ended_early: Option<String>,
     operations: usize,
     /// Operations that `list` decides differently from the recording.
     mismatches: usize,
@@ -65,11 +66,12 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
     let mut summaries = Vec::with_capacity(traces.len());
     let mut lengths = Vec::with_capacity(traces.len());
     for good in traces {
+        let ended_early = good.facts.ended_early.clone();
         let Some(trace) = left_out.read(good)? else {
             continue;
         };
         // Kept in memory only while it is described.
-        let (summary, queued) = describe(&trace);
+        let (summary, queued) = describe(&trace, ended_early);
         summaries.push(summary);
         lengths.push(queued);
     }
@@ -97,8 +99,8 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
     printed
 }
 
-/// Replays a trace through `list` and counts.
-pub(crate) fn describe(trace: &Trace) -> (Summary, Lengths) {
+/// Replays a trace through `list` and counts. `ended_early` is why it ends before what it records, if it does.
+pub(crate) fn describe(trace: &Trace, ended_early: Option<String>) -> (Summary, Lengths) {
     let operations = trace.operations();
     let bar = progress::bar(operations.len() as u64, &trace_names::label(trace.name()));
     let mut posted = Searches::default();
@@ -121,7 +123,8 @@ pub(crate) fn describe(trace: &Trace) -> (Summary, Lengths) {
     let library = Library::of(trace.header());
     let summary = Summary {
         trace: trace.name().into(),
-        header: trace.header().fields().iter().cloned().collect(),
+        header: Fields::of(trace.header()),
+        ended_early,
         operations: operations.len(),
         mismatches: report.mismatches,
         library,

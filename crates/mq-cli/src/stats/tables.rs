@@ -34,7 +34,7 @@ fn unknown_classes(library: Option<Library>) -> String {
 
 fn overview(summary: &Summary) -> String {
     let mut text = escaped(&summary.trace);
-    for (key, value) in &summary.header {
+    for (key, value) in summary.header.iter() {
         text += &escaped(&format!(" {key}={value}"));
     }
     text += "\n\n";

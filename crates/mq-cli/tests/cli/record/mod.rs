@@ -1,5 +1,6 @@
 //! `mq record`, with shell scripts for the MPI library's `mpirun` and for applications.
 
+mod found;
 mod signals;
 mod unfinished;
 mod workplace;
