@@ -9,6 +9,8 @@ use crate::replay::{Replayed, Row};
 #[derive(Serialize)]
 pub(super) struct Costs {
     pub(super) operations: usize,
+    /// How long the process ran, several processes in sequence, if that is known.
+    pub(super) run_seconds: Option<f64>,
     pub(super) structures: Vec<Cost>,
 }
 
@@ -20,6 +22,8 @@ pub(super) struct Cost {
     /// Its time divided by that of `list`; none if that is 0.
     pub(super) x_list: Option<f64>,
     pub(super) total_ns: f64,
+    /// The part of the run's time that this is; none if that is not known.
+    pub(super) share_of_run: Option<f64>,
     pub(super) peak_bytes: usize,
     pub(super) mismatches: usize,
     /// Timed repetitions; for several traces the fewest.
@@ -29,28 +33,36 @@ pub(super) struct Cost {
 }
 
 impl Costs {
-    /// The costs of one replayed trace.
-    pub(super) fn of(replayed: &Replayed) -> Self {
+    /// The costs of one replayed trace, of a process that ran so long.
+    pub(super) fn of(replayed: &Replayed, run_seconds: Option<f64>) -> Self {
         let operations = replayed.operations;
         let cost = |row: &Row| Cost {
             structure: row.structure.clone(),
             ns_per_op: row.ns_per_op,
             x_list: None,
             total_ns: row.ns_per_op * operations as f64,
+            share_of_run: None,
             peak_bytes: row.peak_bytes,
             mismatches: row.mismatches,
             repetitions: row.repetitions,
             spread_ns_per_op: row.spread_ns_per_op,
         };
-        Self::new(operations, replayed.rows.iter().map(cost).collect())
+        Self::new(
+            operations,
+            run_seconds,
+            replayed.rows.iter().map(cost).collect(),
+        )
     }
 
     /// The costs of several traces in sequence; all have the same structures.
     pub(super) fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut operations = 0;
+        let mut run_seconds = Some(0.0);
         let mut sums: Vec<Cost> = Vec::new();
         for costs in all {
             operations += costs.operations;
+            let both = run_seconds.zip(costs.run_seconds);
+            run_seconds = both.map(|(all, one)| all + one);
             for cost in &costs.structures {
                 // For now total nanoseconds, not per operation.
                 let whole = |spread: f64| spread * costs.operations as f64;
@@ -76,18 +88,20 @@ impl Costs {
             sum.ns_per_op = each(sum.total_ns);
             sum.spread_ns_per_op = sum.spread_ns_per_op.map(each);
         }
-        Self::new(operations, sums)
+        Self::new(operations, run_seconds, sums)
     }
 
-    fn new(operations: usize, mut structures: Vec<Cost>) -> Self {
+    fn new(operations: usize, run_seconds: Option<f64>, mut structures: Vec<Cost>) -> Self {
         structures.sort_by(|a, b| a.ns_per_op.total_cmp(&b.ns_per_op));
         let mut costs = Self {
             operations,
+            run_seconds: run_seconds.filter(|&seconds| seconds > 0.0),
             structures,
         };
         let list = costs.of_kind(Kind::List).map_or(0.0, |list| list.ns_per_op);
         for cost in &mut costs.structures {
             cost.x_list = (list > 0.0).then(|| cost.ns_per_op / list);
+            cost.share_of_run = costs.run_seconds.map(|run| cost.total_ns / 1e9 / run);
         }
         costs
     }
@@ -115,12 +129,13 @@ impl Costs {
             ns_per_op,
             x_list: None,
             total_ns: ns_per_op * operations as f64,
+            share_of_run: None,
             peak_bytes: 0,
             mismatches: 0,
             repetitions: 15,
             spread_ns_per_op: Some(0.0),
         };
-        Self::new(operations, costs.iter().map(cost).collect())
+        Self::new(operations, None, costs.iter().map(cost).collect())
     }
 }
 
@@ -156,6 +171,27 @@ mod tests {
             ("list", 50.0, Some(1.0), 7),
         ];
         assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn the_share_of_the_run_is_known_if_all_runs_are() {
+        let costs = |seconds| {
+            let costs = Costs::measured(&[(Kind::List, 5.0), (Kind::Indexed, 6.0)]);
+            Costs::new(costs.operations, seconds, costs.structures)
+        };
+        let share = |costs: &Costs| costs.of_kind(Kind::List).and_then(|list| list.share_of_run);
+        let near = |share: Option<f64>, expected: f64| {
+            assert!(
+                share.is_some_and(|share| (share / expected - 1.0).abs() < 1e-9),
+                "{share:?}"
+            );
+        };
+        near(share(&costs(Some(0.001))), 0.05);
+        let (one, other) = (costs(Some(0.001)), costs(Some(0.003)));
+        near(share(&Costs::together([one, other].iter())), 0.025);
+        let (one, other) = (costs(Some(0.001)), costs(None));
+        assert_eq!(share(&Costs::together([one, other].iter())), None);
+        assert_eq!(share(&costs(Some(0.0))), None);
     }
 
     #[test]

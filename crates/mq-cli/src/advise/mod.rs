@@ -7,7 +7,7 @@ mod table;
 mod verdict;
 
 use mq_core::structures::{Choice, Kind};
-use mq_trace::Trace;
+use mq_trace::{Span, Trace};
 use serde::Serialize;
 
 use self::costs::Costs;
@@ -136,7 +136,11 @@ impl Advice {
     ) -> Self {
         let (summary, _) = stats::describe(trace, ended_early);
         let own = own::structure(trace.header());
-        let (costs, evidence) = (Costs::of(replayed), Evidence::of(&summary));
+        let run_seconds = match Span::of(trace.header()) {
+            Span::Of(time) => Some(time.as_secs_f64()),
+            _ => None,
+        };
+        let (costs, evidence) = (Costs::of(replayed, run_seconds), Evidence::of(&summary));
         Self {
             trace: trace.name().into(),
             label: label.into(),

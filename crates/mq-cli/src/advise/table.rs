@@ -5,7 +5,16 @@ use super::costs::Cost;
 use crate::replay::{Replayed, table};
 use crate::report::{self, Cells, counted, decimal, escaped};
 
-const HEADER: [&str; 5] = ["structure", "ns/op", "x list", "total", "peak\nmemory"];
+const HEADER: [&str; 6] = [
+    "structure",
+    "ns/op",
+    "x list",
+    "total",
+    "of the\nrun",
+    "peak\nmemory",
+];
+/// The column that only traces have whose header tells how long the run took.
+const OF_THE_RUN: usize = 4;
 
 /// The prefix of a verdict.
 const ARROW: &str = "=> ";
@@ -31,13 +40,33 @@ pub(super) fn together(advice: &Advice) -> String {
 }
 
 fn costs(advice: &Advice) -> String {
-    let rows: Vec<Vec<String>> = advice.costs.structures.iter().map(cells).collect();
-    report::table(&HEADER, &rows, Cells::Numbers)
+    let mut rows: Vec<Vec<String>> = advice.costs.structures.iter().map(cells).collect();
+    let mut header = HEADER.to_vec();
+    if advice.costs.run_seconds.is_none() {
+        header.remove(OF_THE_RUN);
+        for row in &mut rows {
+            row.remove(OF_THE_RUN);
+        }
+    }
+    report::table(&header, &rows, Cells::Numbers)
 }
 
 fn reasons(advice: &Advice) -> String {
     let verdict = verdict(&advice.verdict.verdict);
-    format!("{}{verdict}\n", advice.evidence.lines())
+    format!("{}{}{verdict}\n", run(advice), advice.evidence.lines())
+}
+
+/// What the shares of the run are of; empty if there are none.
+fn run(advice: &Advice) -> String {
+    let Some(seconds) = advice.costs.run_seconds else {
+        return String::new();
+    };
+    let ran = match advice.one {
+        Some(_) => "the process ran for",
+        None => "the processes ran, added up, for",
+    };
+    let time = report::time(seconds * 1e9);
+    format!("{ran} {time}: matching took the share `of the run` that a replay does, or more\n")
 }
 
 /// The verdict after an arrow, in lines that a terminal need not break inside words.
@@ -53,6 +82,10 @@ fn cells(cost: &Cost) -> Vec<String> {
         decimal(cost.ns_per_op),
         cost.x_list.map_or_else(|| "-".into(), table::ratio_text),
         report::time(cost.total_ns),
+        cost.share_of_run.map_or_else(
+            || "-".into(),
+            |share| format!("{}%", decimal(share * 100.0)),
+        ),
         report::bytes(cost.peak_bytes),
     ]
 }

@@ -26,12 +26,13 @@ differences from it are noise; it is null if there are too few repetitions or op
 pairings differ. `spread_ns_per_op`, the spread of a structure's `repetitions` (half of what lies between their \
 quartiles), is null if there are fewer than four.
 
-Traces hold no times: compare `total` with the run's own time to see how much of the run is matching, at \
-the least: a replay finds its queues in the caches, which the program's computing empties, and a trace \
-leaves out probes that find nothing again and again. What a structure gains is shown by runs with it and \
-with the library's own: MQ_STRUCTURE=array for Open MPI, list for MPICH. For several traces together \
-`total` adds up processes that ran at the same time, so compare it with the run's time multiplied by their \
-number. A trace that is said to have ended early tells only of the time before its end.
+Traces hold no times but that of the run, which their headers tell if the process closed its session \
+(seconds=...). `of the run` is how much of it `total` is, in json `share_of_run`. Matching takes that much at \
+the least: a replay finds its queues in the caches, which the program's computing empties, and a trace leaves \
+out probes that find nothing again and again. What a structure gains is shown by runs with it and with the \
+library's own: MQ_STRUCTURE=array for Open MPI, list for MPICH. For several traces together `total` adds up \
+processes that ran at the same time, and `of the run` compares it with the sum of their times. A trace that is \
+said to have ended early tells only of the time before its end.
 
 One trace at a time is held in memory, at 48 bytes per operation, and at 24 more for each cancelled \
 receive in each structure; several are read twice.

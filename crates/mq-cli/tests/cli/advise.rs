@@ -56,6 +56,46 @@ fn structures_are_in_the_order_of_their_cost() {
 }
 
 #[test]
+fn the_share_of_the_run_is_known_where_its_time_is() {
+    let trace = "# mqtrace 1 seconds=000010.000\np 0 1 5\na 0 1 5 =0\n";
+    let (folder, path) = file("r0.mqt", trace);
+    let run = mq(&["advise", &path, "--repeat", "1"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(run.stdout.contains(" of the "), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("\nthe process ran for 10.0 s: "),
+        "{}",
+        run.stdout
+    );
+
+    std::fs::write(folder.path().join("r1.mqt"), trace).expect("written");
+    let folder = text(folder.path());
+    let args = ["advise", &folder, "--repeat", "1", "--format", "json"];
+    let output = advice(&mq(&args));
+    for (part, seconds) in [(&output["traces"][0], 10.0), (&output["together"], 20.0)] {
+        assert_eq!(part["run_seconds"], seconds);
+        let first = &part["structures"][0];
+        let number = |key: &str| first[key].as_f64().expect("a number");
+        let expected = number("total_ns") / 1e9 / seconds;
+        assert!((number("share_of_run") - expected).abs() < 1e-12, "{first}");
+    }
+    let run = mq(&["advise", &folder, "--repeat", "1", "--summary"]);
+    assert!(
+        run.stdout
+            .contains("\nthe processes ran, added up, for 20.0 s: ")
+    );
+
+    let (_folder, path) = file("r0.mqt", trace.replace("000010.000", "unfinished"));
+    let output = advice(&mq(&["advise", &path, "--repeat", "1", "--format", "json"]));
+    let together = &output["together"];
+    assert!(together["run_seconds"].is_null() && together.get("run_seconds").is_some());
+    assert!(
+        together["structures"][0]["share_of_run"].is_null(),
+        "{together}"
+    );
+}
+
+#[test]
 fn four_repetitions_tell_what_is_noise() {
     let trace = real("lmp-melt16-r0");
     let args = ["--structure", "list", "--repeat", "4", "--format", "json"];
