@@ -94,8 +94,8 @@ impl<T: Transport> Drop for Inner<T> {
     }
 }
 
-/// Handles are equal if they are of one communicator (`MPI_IDENT`, MPI 4.1 §7.4.1); one made of another is not equal to
-/// it, whoever its ranks are.
+/// Handles are equal if they are of one communicator (`MPI_IDENT`, MPI 4.1 §7.4.1); one made of another is not
+/// equal to it, whoever its ranks are.
 impl<T: Transport> PartialEq for Communicator<T> {
     fn eq(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.inner, &other.inner)
