@@ -80,7 +80,7 @@
 //! same number on, so a message is overtaken at most by those that arrived before the next such operation.
 //!
 //! `tests/loom` tries all interleavings of these races on this code;
-//! `docs/memory-model.md` lists what was broken on purpose to see it fail.
+//! `docs/memory-model.md` in the repository lists what was broken on purpose to see it fail.
 
 mod context;
 mod directory;
