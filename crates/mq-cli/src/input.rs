@@ -233,15 +233,24 @@ fn tell(traces: &[Good], files: &[Found]) {
     let facts = || traces.iter().map(|good| &good.facts);
     let early = facts().map(|facts| (facts.name.clone(), facts.ended_early.as_ref()));
     ended::sentences(early).iter().for_each(|early| say(early));
-    let mut directories: BTreeMap<PathBuf, HashSet<String>> = BTreeMap::new();
+    // Whoever names a single file wants no other; but one in a directory that was named is not missing there.
+    let mut directories: BTreeMap<PathBuf, (PathBuf, HashSet<String>)> = BTreeMap::new();
     for file in files {
-        // Whoever names a single file wants no other.
         if let Found::Inside(path) = file {
-            let directory = directories.entry(recorded_into(path)).or_default();
-            directory.insert(file.name());
+            let directory = recorded_into(path);
+            let whole = whole(&directory);
+            directories
+                .entry(whole)
+                .or_insert((directory, HashSet::new()));
         }
     }
-    for (directory, names) in &directories {
+    for file in files {
+        let directory = file.path().map(|path| whole(&recorded_into(path)));
+        if let Some((_, names)) = directory.and_then(|whole| directories.get_mut(&whole)) {
+            names.insert(file.name());
+        }
+    }
+    for (directory, names) in directories.values() {
         let inside = facts().filter(|facts| names.contains(&facts.name));
         let headers: Vec<Fields> = inside.map(|facts| Fields::of(&facts.header)).collect();
         for missing in ranks::missing(headers.iter()) {
@@ -253,10 +262,19 @@ fn tell(traces: &[Good], files: &[Found]) {
 /// The directory into which a trace was recorded: what a recording did not collect is in one inside it.
 fn recorded_into(trace: &Path) -> PathBuf {
     let directory = trace.parent().unwrap_or(Path::new(""));
-    let name = directory.file_name().map(std::ffi::OsStr::to_string_lossy);
-    let is_inner = name.is_some_and(|name| name.starts_with(RECORDING));
-    let outer = directory.parent().filter(|_| is_inner);
-    outer.unwrap_or(directory).to_owned()
+    let outer = directory.parent().filter(|_| is_of_a_recording(directory));
+    match outer.unwrap_or(directory) {
+        here if here.as_os_str().is_empty() => PathBuf::from("."),
+        directory => directory.to_owned(),
+    }
+}
+
+/// Whether a directory has a name that `mq record` gives to what it has not collected yet: the prefix and one or two
+/// numbers.
+fn is_of_a_recording(directory: &Path) -> bool {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (name.strip_prefix(RECORDING)).is_some_and(|numbers| numbers.splitn(2, '-').all(is_number))
 }
 
 fn files(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Uncollected>), Error> {
@@ -333,10 +351,7 @@ fn left_behind(directory: &Path) -> Vec<Uncollected> {
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            let name = path.file_name().map(std::ffi::OsStr::to_string_lossy);
-            name.is_some_and(|name| name.starts_with(RECORDING))
-        })
+        .filter(|path| is_of_a_recording(path))
         .filter_map(|directory| {
             let traces = traces_in(&directory).ok()?.len();
             (traces > 0).then_some(Uncollected { directory, traces })

@@ -181,6 +181,46 @@ fn barriers_of_a_rank_that_gets_no_memory_for_long_stay_in_step() {
     other.join().unwrap();
 }
 
+/// What a barrier has waited out is not the receive's that follows.
+#[test]
+fn a_receive_after_a_collective_has_its_own_second() {
+    let _dog = watchdog("a receive after a barrier with refusals");
+    let memory = Mapped::create(Geometry::new(3).unwrap()).unwrap();
+    let open = || Mapped::open(memory.file().try_clone_to_owned().unwrap(), "it").unwrap();
+    let options = Options::default().with(|o| o.unexpected_limit = 0);
+    let others = [1, 2].map(|rank| {
+        let (memory, options) = (open(), options.clone());
+        std::thread::spawn(move || {
+            let (world, _) = join(memory, rank, &options);
+            let pair = world.split((rank == 1).then_some(0), 0).unwrap();
+            // It is to hear that it sends too much, which is refused.
+            world.send(&[1_u8], 0, 9).unwrap();
+            if let Some(pair) = pair {
+                std::thread::sleep(LONG);
+                pair.barrier().unwrap();
+                std::thread::sleep(Duration::from_millis(20));
+                world.send(&[2_u8], 0, 7).unwrap();
+            }
+            world.recv(&mut [0_u8], 0, 8).unwrap();
+        })
+    });
+    let (world, hindrance) = join(open(), 0, &options);
+    let pair = world.split(Some(0), 0).unwrap().unwrap();
+    hindrance.refuses_to.set(Some(Process(2)));
+    world.probe(2, 9).unwrap();
+    pair.barrier().unwrap();
+    let mut word = [0_u8];
+    world.recv(&mut word, 1, 7).unwrap();
+    assert_eq!(word, [2]);
+    hindrance.refuses_to.set(None);
+    for rank in [1, 2] {
+        world.send(&[0_u8], rank, 8).unwrap();
+    }
+    for other in others {
+        other.join().unwrap();
+    }
+}
+
 /// One that takes in what has come before it calls the broadcast would not hear of a part that was withdrawn.
 #[test]
 fn a_broadcast_reaches_one_though_memory_for_another_is_refused_for_long() {

@@ -171,8 +171,7 @@ fn one(raw: &Path, output: &Path) -> Result<Kept, Waited> {
         about,
         moved: Err(error),
     };
-    // Before its length: what closes the session in between has written everything.
-    let header = match header(raw) {
+    let header = match self::header(raw) {
         Ok(header) => header,
         Err(error) => return Ok(stays(About::default(), error.to_string())),
     };
@@ -189,6 +188,12 @@ fn one(raw: &Path, output: &Path) -> Result<Kept, Waited> {
             return Err(Waited { header, why });
         }
     }
+    // Again, now that nobody writes there: the process may have closed its session since, and ended. And before the
+    // trace's length: what closes the session in between has written everything.
+    let header = match self::header(raw) {
+        Ok(header) => header,
+        Err(error) => return Ok(stays(About::default(), error.to_string())),
+    };
     let written = match Written::of(raw) {
         Ok(written) => written,
         Err(error) => return Ok(stays(About::default(), error.to_string())),

@@ -1,5 +1,6 @@
 //! Whether the process that writes a trace still runs.
 
+use std::fs;
 use std::path::Path;
 
 use mq_trace::{Header, Process, Span};
@@ -42,17 +43,29 @@ impl Writer {
 fn runs(process: u32, trace: &Path) -> bool {
     let process = Path::new("/proc").join(process.to_string());
     let Ok(files) = process.join("fd").read_dir() else {
-        // It may be another user's.
-        return process.exists();
+        // It may be another user's, or one that has ended and that nobody has waited for.
+        return process.exists() && !is_over(&process);
     };
     let trace = trace.canonicalize().ok();
     let mut links = files.flatten().map(|file| file.path().read_link().ok());
     links.any(|link| link.is_some() && link == trace)
 }
 
+/// Whether a process, by its folder in `/proc`, has ended, though its number is still taken.
+fn is_over(process: &Path) -> bool {
+    let stat = fs::read(process.join("stat")).unwrap_or_default();
+    // After the name, which is in parentheses and may contain any.
+    let state = String::from_utf8_lossy(&stat)
+        .rsplit_once(") ")
+        .and_then(|(_, state)| state.chars().next());
+    matches!(state, Some('Z' | 'X'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
 
     #[test]
     fn a_process_that_has_ended_is_told_from_one_that_runs_and_from_one_elsewhere() {
@@ -77,5 +90,19 @@ mod tests {
         let header = Header::new().with(Process::KEY, &this);
         let header = header.with(Span::KEY, Span::Unfinished);
         assert_eq!(Writer::of(&header, Path::new("/")), Writer::Done);
+    }
+
+    #[test]
+    fn one_that_nobody_has_waited_for_is_over() {
+        let mut cat = Command::new("cat");
+        let mut child = cat.stdin(Stdio::piped()).spawn().expect("cat starts");
+        let process = Path::new("/proc").join(child.id().to_string());
+        assert!(!is_over(&process));
+        child.kill().expect("it is ours");
+        while !is_over(&process) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.wait().expect("it has ended");
+        assert!(!is_over(&process), "there is none");
     }
 }

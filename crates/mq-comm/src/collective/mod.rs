@@ -76,7 +76,7 @@ struct Collective<'a, T: Transport>(&'a Communicator<T>);
 
 impl<T: Transport> Drop for Collective<'_, T> {
     fn drop(&mut self) {
-        self.0.inner.core().refusals.is_collective = false;
+        self.0.inner.core().refusals.end_collective();
     }
 }
 
@@ -84,7 +84,7 @@ impl<T: Transport> Communicator<T> {
     /// A collective operation begins, and lasts as long as the result exists. None is part of another.
     #[must_use]
     fn begin_collective(&self) -> Collective<'_, T> {
-        self.inner.core().refusals.is_collective = true;
+        self.inner.core().refusals.begin_collective();
         Collective(self)
     }
 

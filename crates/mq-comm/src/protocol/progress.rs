@@ -69,7 +69,7 @@ pub(crate) struct Refusals {
     row: Option<(Instant, Instant)>,
     /// A wait of a collective operation goes on however long it takes: others wait for this process in any case, and
     /// what still comes of this operation would be taken for a part of the next.
-    pub(crate) is_collective: bool,
+    is_collective: bool,
     /// The user knows how long it has been.
     was_said: bool,
 }
@@ -81,6 +81,16 @@ impl Refusals {
     const SAID_AFTER: Duration = Duration::from_secs(5);
     /// Two that are further apart are not of one row.
     const APART: Duration = Duration::from_millis(100);
+
+    pub(crate) fn begin_collective(&mut self) {
+        self.is_collective = true;
+    }
+
+    /// The next wait has its own time: nobody was told of what this operation has waited out.
+    pub(crate) fn end_collective(&mut self) {
+        self.is_collective = false;
+        self.row = None;
+    }
 
     /// One more; returns whether the wait goes on.
     fn tolerate(&mut self) -> bool {

@@ -155,7 +155,7 @@ impl Session {
         let ended = lock(&self.trace).take();
         if let Some(trace) = ended {
             self.ended_early(trace.path(), reason);
-            self.finish_trace(trace);
+            self.finish_trace(trace, false);
         }
     }
 
@@ -173,9 +173,9 @@ impl Session {
         }
     }
 
-    fn finish_trace(&self, trace: TraceFile) {
+    fn finish_trace(&self, trace: TraceFile, is_whole: bool) {
         let path = trace.path().to_owned();
-        match trace.finish() {
+        match trace.finish(is_whole) {
             // One line for a job, not one for each of its processes.
             Ok(_) if self.rank > 0 => (),
             Ok(recorded) => {
@@ -230,7 +230,7 @@ impl Session {
             return;
         }
         if let Some(trace) = lock(&self.trace).take() {
-            self.finish_trace(trace);
+            self.finish_trace(trace, true);
         }
         if self.settings.statistics {
             let library = in_one_line(&self.library);

@@ -43,11 +43,14 @@ pub(crate) struct LineFile {
 }
 
 impl LineFile {
-    /// The trace is whole: what its header says of its time at this offset is replaced.
-    fn close(&self, at: u64, span: Span) -> io::Result<()> {
+    /// Nothing follows. If the trace is whole, what its header says of its time at this offset is replaced.
+    fn close(&self, at: u64, span: Option<Span>) -> io::Result<()> {
         // Some file systems say only now that there was no room. Before it: a header that says that the trace is whole
         // is not on a disc that lacks a part of it.
         self.file.sync_data()?;
+        let Some(span) = span else {
+            return Ok(());
+        };
         // After a fork the trace is the parent's, and goes on.
         if std::process::id() != self.process {
             return Ok(());
@@ -218,13 +221,13 @@ impl TraceFile {
         Ok(written)
     }
 
-    /// Writes the remainder.
-    pub(super) fn finish(self) -> io::Result<Recorded> {
+    /// Writes the remainder. If the trace is whole, its header says from then on how long it took.
+    pub(super) fn finish(self, is_whole: bool) -> io::Result<Recorded> {
         let start = Instant::now();
         let of = start.duration_since(self.begun);
         let file = self.recorder.finish()?;
         let flushing = self.flushing + start.elapsed();
-        file.close(self.span_at, Span::Of(of))?;
+        file.close(self.span_at, is_whole.then_some(Span::Of(of)))?;
         let samples = self.calls.div_ceil(SAMPLE).max(1);
         let each = self.sampled.as_secs_f64() / samples as f64;
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
@@ -271,7 +274,7 @@ mod tests {
         let process = Process::this();
         let expected = format!("# mqtrace 1 rank=3 process={process} seconds=unfinished\n");
         assert_eq!(begun, expected);
-        let recorded = trace.finish().unwrap();
+        let recorded = trace.finish(true).unwrap();
         let whole = std::fs::read_to_string(&recorded.path).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
         let seconds = Span::Of(recorded.of).to_string();
@@ -314,7 +317,7 @@ mod tests {
                 .record(|recorder| recorder.arrived(&message, None))
                 .unwrap();
         }
-        let recorded = trace.finish().unwrap();
+        let recorded = trace.finish(true).unwrap();
         let text = std::fs::read_to_string(&recorded.path).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(recorded.lines, text.lines().count() as u64);

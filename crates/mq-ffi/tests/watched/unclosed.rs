@@ -37,6 +37,13 @@ fn end_without_closing(folder: &Path) {
         match std::env::var(END).expect("it is set").as_str() {
             "close" => assert_eq!(mq_session_close(session), MQ_NONE),
             "abort" => std::process::abort(),
+            // A message from behind another like it: no trace can say which has gone.
+            "take" => {
+                let mut name = zeroed();
+                let queued = mq_queue_message(engine, &CARRIED, 5, null_mut(), &raw mut name);
+                assert_eq!(queued, MQ_NONE);
+                assert_eq!(mq_take(engine, name, null_mut(), null_mut()), MQ_MATCHED);
+            }
             _ => (),
         }
     }
@@ -55,9 +62,14 @@ fn trace_of(end: &str) -> String {
         .output()
         .expect("sh starts");
     assert_eq!(ended.status.success(), end != "abort", "{ended:?}");
-    let mut files = std::fs::read_dir(&folder).expect("it is there").flatten();
-    let trace = std::fs::read_to_string(files.next().expect("a trace").path()).expect("text");
-    assert!(files.next().is_none(), "nothing is beside it");
+    let files = std::fs::read_dir(&folder).expect("it is there").flatten();
+    let (mut traces, beside): (Vec<_>, Vec<_>) = files
+        .map(|file| file.path())
+        .partition(|path| path.extension().is_some_and(|end| end == "mqt"));
+    let trace = std::fs::read_to_string(traces.remove(0)).expect("text");
+    assert!(traces.is_empty());
+    // The reason why the trace ended before its process.
+    assert_eq!(beside.len(), usize::from(end == "take"), "{beside:?}");
     std::fs::remove_dir_all(&folder).expect("it is ours");
     trace
 }
@@ -72,6 +84,11 @@ fn a_trace_says_whether_its_process_closed_the_session() {
         let trace = trace_of(end);
         assert!(trace.ends_with(" seconds=unfinished\n"), "{end}: {trace}");
     }
+    let ended = trace_of("take");
+    assert!(
+        ended.contains(" seconds=unfinished\n") && ended.ends_with(message),
+        "{ended}"
+    );
     let whole = trace_of("close");
     assert!(whole.ends_with(message), "{whole}");
     let header = whole.lines().next().expect("a header");

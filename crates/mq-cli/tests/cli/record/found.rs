@@ -2,7 +2,7 @@
 
 use super::TRACE;
 use super::workplace::Workplace;
-use crate::support::{mq, text};
+use crate::support::{command, mq, text};
 
 /// A trace of one of four ranks.
 fn of_four(rank: u32) -> String {
@@ -33,11 +33,45 @@ fn ranks_without_a_trace_are_missed() {
     let one = mq(&["stats", &text(&place.path("out/r0.mqt.gz"))]);
     assert_eq!((one.code, one.stderr.as_str()), (0, ""));
 
+    // But does not miss it in a directory that is named too.
+    let both = mq(&["stats", &output, &text(&place.path("out/r0.mqt.gz"))]);
+    let said = format!("mq: {output}: {missing}\n");
+    assert_eq!((both.code, both.stderr), (0, said));
+
     let (second, fourth) = (of_four(1), of_four(3));
     let app = place.application(&[("r1.mqt", &second), ("r3.mqt", &fourth)], "");
     assert_eq!(place.record(&["--force"], &[&app]).code, 0);
     let whole = mq(&["stats", &output]);
     assert_eq!((whole.code, whole.stderr.as_str()), (0, ""));
+}
+
+/// What `mq record` has not collected yet is of the recording around it; a user's own directory is one by itself.
+#[test]
+fn a_directory_of_a_name_like_a_recording_s_is_one_by_itself() {
+    let place = Workplace::new();
+    for (directory, rank) in [("recording-a", 0), ("recording-b", 1), ("recording-12", 2)] {
+        let directory = place.path(directory);
+        std::fs::create_dir(&directory).expect("it is new");
+        std::fs::write(directory.join("t.mqt"), of_four(rank)).expect("written");
+    }
+    let said = |names: [&str; 2]| {
+        let mut stats = command(&["stats", names[0], names[1]]);
+        let run = stats.current_dir(place.path("")).output();
+        let run = run.expect("mq starts");
+        assert!(run.status.success(), "{run:?}");
+        String::from_utf8(run.stderr).expect("UTF-8")
+    };
+    let of_b = "mq: recording-b: traces of 1 of 4 ranks: 0, 2 and 3 are missing\n";
+    let of_a = "mq: recording-a: traces of 1 of 4 ranks: 1, 2 and 3 are missing\n";
+    assert_eq!(
+        said(["recording-b", "recording-a"]),
+        format!("{of_a}{of_b}")
+    );
+    let here = "mq: .: traces of 1 of 4 ranks: 0, 1 and 3 are missing\n";
+    assert_eq!(
+        said(["recording-12", "recording-a"]),
+        format!("{here}{of_a}")
+    );
 }
 
 #[test]
