@@ -375,7 +375,7 @@ check_killed() {
     sleep "$1"
     for rank in $(below $launched); do
         # The launcher may be faster, once it has seen the first one die.
-        if [ "$(readlink "/proc/$rank/exe")" = "$work/programs-ours/ring" ] && kill -KILL "$rank"; then
+        if [ "$(readlink "/proc/$rank/exe")" = "$work/programs-ours/ring" ] && kill -KILL "$rank" 2>/dev/null; then
             killed=$((killed + 1))
         fi
     done
