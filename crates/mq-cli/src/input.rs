@@ -6,15 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mq_core::structures::RankHeads;
-use mq_trace::{Header, Trace, TraceError, TraceReader};
+use mq_trace::{Header, Trace, TraceError, TraceReader, is_of_a_recording};
 
 use crate::error::Error;
 use crate::report::{Fields, counted};
 use crate::{ended, progress, ranks, say, trace_names};
-
-/// Prefix of the directories into which `mq record` has traces written; those of killed recordings
-/// remain.
-pub(crate) const RECORDING: &str = "recording-";
 
 /// The name of standard input.
 const STDIN: &str = "standard input";
@@ -267,14 +263,6 @@ fn recorded_into(trace: &Path) -> PathBuf {
         here if here.as_os_str().is_empty() => PathBuf::from("."),
         directory => directory.to_owned(),
     }
-}
-
-/// Whether a directory has a name that `mq record` gives to what it has not collected yet: the prefix and one or two
-/// numbers.
-fn is_of_a_recording(directory: &Path) -> bool {
-    let name = directory.file_name().unwrap_or_default().to_string_lossy();
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    (name.strip_prefix(RECORDING)).is_some_and(|numbers| numbers.splitn(2, '-').all(is_number))
 }
 
 fn files(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Uncollected>), Error> {

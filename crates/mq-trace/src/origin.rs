@@ -1,10 +1,23 @@
-//! What a header says of the process that wrote its trace: [`Span`], [`Process`].
+//! Where a trace comes from: what its header says of the process that wrote it ([`Span`], [`Process`]), and whether its
+//! folder is one of a recording.
 
 use core::time::Duration;
 use std::fmt;
 use std::fs;
+use std::path::Path;
 
 use crate::header::Header;
+
+/// How the name begins that `mq record` gives to the folder into which processes record; one or two numbers follow.
+pub const RECORDING: &str = "recording-";
+
+/// Whether a folder has such a name.
+#[must_use]
+pub fn is_of_a_recording(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (name.strip_prefix(RECORDING)).is_some_and(|numbers| numbers.splitn(2, '-').all(is_number))
+}
 
 /// The time that a trace covers, as its header says.
 ///

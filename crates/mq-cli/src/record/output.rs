@@ -3,8 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mq_trace::RECORDING;
+
 use crate::error::Error;
-use crate::input::RECORDING;
 use crate::{input, report};
 
 /// Where the processes of one run write: a new directory in the output directory. It is removed when

@@ -1,5 +1,6 @@
 //! The table of a recording.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::collect::Collected;
@@ -59,19 +60,24 @@ pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
     text
 }
 
-/// A line about the traces that only one structure has replayed; empty if there is none.
+/// A line about the traces that only one structure has replayed, for each that was to replay them too; empty if there
+/// is none.
 fn spared(collected: &[Collected]) -> String {
-    let of = |one: &Collected| Some((one.counts()?.spared?, file(one)));
-    let spared: Vec<_> = collected.iter().filter_map(of).collect();
-    let Some((structure, _)) = spared.first() else {
-        return String::new();
+    let mut spared: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for one in collected {
+        if let Some(structure) = one.counts().and_then(|counts| counts.spared) {
+            spared.entry(structure).or_default().push(file(one));
+        }
+    }
+    let most = count(AT_LEAST);
+    let line = |(structure, names): (&&str, &Vec<String>)| {
+        let names = some(names);
+        format!(
+            "{names} replayed by indexed alone: {structure} would compare more than {most} entries and {EACH} per \
+             operation\n"
+        )
     };
-    let names: Vec<String> = spared.iter().map(|(_, name)| name.clone()).collect();
-    format!(
-        "{} replayed by indexed alone: {structure} would compare more than {} entries and {EACH} per operation\n",
-        some(&names),
-        count(AT_LEAST)
-    )
+    spared.iter().map(line).collect()
 }
 
 fn is_empty(collected: &Collected) -> bool {

@@ -440,6 +440,10 @@ impl<Q: MatchQueues + Footprint> Context<Q> {
 
 #[cfg(all(test, not(mq_loom)))]
 mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
     use crate::ContextOptions;
     use crate::mpi::MpiPattern;
@@ -475,9 +479,34 @@ mod tests {
             Context::new(id, Sharding::new().shards(2), None);
         let begin = || context.begin(Terms::new(id, &ContextOptions::new()), Config::default());
         assert_eq!(begin(), Ok(1));
+        for _ in 0..1024 {
+            let mut whole = context.whole();
+            let handle = whole.queues.queue_receive(MpiPattern::new(0, 1, 7), 0);
+            assert!(whole.queues.cancel(handle).is_some());
+            let come = whole.queues.queued_total();
+            if come > 992 && come < 1024 {
+                assert!(!whole.pressure.waited(come, true));
+            }
+        }
+        // The next one that has to wait finds that it is time to divide the context.
+        let contended = (0..1000).find_map(|_| {
+            let turn = Barrier::new(2);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let whole = context.whole();
+                    turn.wait();
+                    thread::sleep(Duration::from_millis(1));
+                    drop(whole);
+                });
+                turn.wait();
+                context.lock_whole(None).err()
+            })
+        });
+        assert_eq!(contended, Some(Some(1)));
+        // The life is over when it comes to that.
         assert!(context.end().is_ok());
         assert_eq!(begin(), Ok(2));
-        context.divide(Some(1));
+        context.divide(contended.flatten());
         assert_eq!(context.whole().standing.mode, Mode::Whole);
         context.divide(Some(2));
         assert_eq!(context.whole().standing.mode, Mode::BySource);

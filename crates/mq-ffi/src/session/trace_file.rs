@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mq_trace::{Header, Process, Recorder, Span};
+use mq_trace::{Header, Process, Recorder, Span, is_of_a_recording};
 
 use super::signals;
 
@@ -148,20 +148,12 @@ fn above_the_streams(file: File) -> io::Result<File> {
 const NOT_SHARED: &str = "mq record has made this folder, but it is not here: name one that all machines share, by \
      --output";
 
-/// Whether a folder has a name that `mq record` gives: recording-PID or recording-PID-NUMBER. One that is missing is on
-/// another machine's disc, and nobody would look for traces in one of its name on this one.
-fn is_of_a_recording(folder: &Path) -> bool {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    name.strip_prefix("recording-").is_some_and(|numbers| {
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        numbers.splitn(2, '-').all(is_number)
-    })
-}
-
 impl TraceFile {
     /// Begins a trace of this process in a folder, which is created if it does not exist, unless it is one that only
     /// `mq record` makes. Until the trace is finished its header says that it is not, whatever ends the process.
     pub(super) fn create(folder: &Path, name: &str, header: &Header) -> io::Result<Self> {
+        // One that is missing is on another machine's disc, and nobody would look for traces in one of its name on this
+        // one.
         if is_of_a_recording(folder) && !folder.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotFound, NOT_SHARED));
         }

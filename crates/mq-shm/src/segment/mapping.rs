@@ -59,6 +59,7 @@ mod tests {
                 .env(INSIDE, "1")
                 .output()
                 .unwrap();
+            eprint!("{}", String::from_utf8_lossy(&run.stderr));
             let said = String::from_utf8_lossy(&run.stdout);
             assert!(run.status.success(), "{said}");
             assert!(said.contains("1 passed"), "{said}");
@@ -69,11 +70,11 @@ mod tests {
         // Refused beyond `ulimit -l`: then locked maps of this size are refused as well.
         if let Err(error) = mlockall(MlockAllFlags::FUTURE) {
             assert!(matches!(error, Errno::PERM | Errno::NOMEM), "{error}");
-            return;
+            return eprintln!("not tried: this user may not lock memory");
         }
         let map = |allowed| map(&file, 0, BYTES, allowed);
         let base = match map(MprotectFlags::READ | MprotectFlags::WRITE) {
-            Err(Errno::AGAIN) => return,
+            Err(Errno::AGAIN) => return eprintln!("not tried: this user may not lock so much"),
             mapped => mapped.unwrap(),
         };
         map(MprotectFlags::READ).unwrap();
