@@ -405,6 +405,29 @@ fn a_vector_is_not_waited_for_from_one_that_has_died() {
 }
 
 #[test]
+fn a_vector_is_empty_if_its_message_ended_with_the_sender() {
+    let _dog = watchdog("recv_into_vec");
+    let ends = World::run_threads(2, &Options::default(), |world| {
+        if world.rank() == 1 {
+            let announced = world.isend(vec![1_u8; 1 << 20], 0, 1);
+            let announced = announced.map_err(Error::from)?;
+            world.recv(&mut [0_u8], 0, 2)?;
+            drop(announced);
+            return Err(Error::Cancelled);
+        }
+        let message = world.mprobe(1, 1)?;
+        world.send(&[0_u8], 1, 2)?;
+        assert!(is_gone(&world.recv(&mut [0_u8], 1, 3), 1, "died"));
+        let mut elements = vec![7_u8; 4];
+        let refused = message.recv_into_vec(&mut elements).unwrap_err();
+        assert!(refused.buffer.is_none(), "{refused}");
+        assert!(elements.is_empty());
+        Ok(())
+    });
+    assert!(ends.unwrap()[0].is_ok());
+}
+
+#[test]
 fn who_has_announced_something_to_one_that_dies_leaves_all_the_same() {
     let _dog = watchdog("announced");
     let ends = World::run_threads(2, &Options::default(), |world| {

@@ -326,6 +326,37 @@ fn a_message_of_any_length_is_received_into_a_vector() {
 }
 
 #[test]
+fn a_vector_that_is_there_gets_the_length_of_the_message() {
+    let _dog = watchdog("recv_into_vec");
+    World::threads(2, |world| {
+        let lengths = [5, 0, 300_000, 7, 20_000];
+        if world.rank() == 0 {
+            for length in lengths {
+                world.send(&vec![length as u64; length], 1, 5)?;
+            }
+            return world.send(&[1_u8; 3], 1, 5);
+        }
+        let mut elements = vec![9_u64; 6];
+        let mut room = Vec::new();
+        for length in lengths {
+            let status = world.recv_into_vec(&mut elements, 0, 5)?;
+            assert_eq!(status.count::<u64>()?, length);
+            assert_eq!(elements, vec![length as u64; length]);
+            room.push((elements.as_ptr(), elements.capacity()));
+        }
+        // Only the longest message has needed other memory.
+        assert_eq!((room[0], room[2]), (room[1], room[4]));
+        assert_ne!(room[1], room[2]);
+        let refused = world.mprobe(0, 5)?.recv_into_vec(&mut elements);
+        let message = refused.unwrap_err().buffer.expect("3 bytes are no element");
+        assert_eq!(elements, [20_000; 20_000]);
+        assert_eq!(message.recv_vec::<u8>()?, [1; 3]);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn what_could_not_begin_is_its_error_or_comes_back() {
     let world = World::alone().unwrap();
     let refused = world.isend(vec![1_u8, 2], 3, 0).unwrap_err();

@@ -198,15 +198,49 @@ impl<T: Transport> Communicator<T> {
     /// keep it, use `mprobe`.
     ///
     /// # Cost
-    /// One allocation; otherwise as `recv` of a message that has been probed for.
+    /// One allocation, zeroed; otherwise as `recv` of a message that has been probed for. A loop does without by
+    /// [`recv_into_vec`](Self::recv_into_vec).
     pub fn recv_vec<E: Plain>(
         &self,
         from: impl Into<Source>,
         tag: impl Into<TagSelector>,
     ) -> Result<(Vec<E>, Status), Error> {
-        let message = self.mprobe(from, tag)?;
-        let status = message.status();
-        Ok((message.recv_vec()?, status))
+        let mut elements = Vec::new();
+        let status = self.recv_into_vec(&mut elements, from, tag)?;
+        Ok((elements, status))
+    }
+
+    /// Waits for a message of any length, and receives it into a vector that is there already, which gets the
+    /// message's length: [`mprobe`](Self::mprobe), then [`Matched::recv_into_vec`]. For loops that receive again
+    /// and again.
+    ///
+    /// ```
+    /// use mq_comm::{Error, Source, World};
+    ///
+    /// let world = World::alone()?;
+    /// let mut elements: Vec<u16> = Vec::new();
+    /// for message in [&[1, 2, 3][..], &[4]] {
+    ///     world.send(message, 0, 5)?;
+    ///     world.recv_into_vec(&mut elements, Source::Any, 5)?;
+    ///     assert_eq!(elements, message);
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`recv_vec`](Self::recv_vec). The vector is as it was if no message came, it has no whole number of
+    /// elements or there is no memory, and empty if the message could not be received.
+    ///
+    /// # Cost
+    /// As `recv_vec`, with an allocation only if the message is longer than the vector has room for; elements
+    /// that the vector does not have yet are zeroed first.
+    pub fn recv_into_vec<E: Plain>(
+        &self,
+        elements: &mut Vec<E>,
+        from: impl Into<Source>,
+        tag: impl Into<TagSelector>,
+    ) -> Result<Status, Error> {
+        Ok(self.mprobe(from, tag)?.recv_into_vec(elements)?)
     }
 
     fn matched(&self, message: u32, status: Status) -> Matched<T> {
@@ -280,31 +314,59 @@ impl<T: Transport> Matched<T> {
     /// [`Error::Element`] if the message is not a whole number of elements, and [`Error::Memory`] if there is
     /// no memory for them, both with the message; otherwise as [`recv`](Self::recv), without it.
     pub fn recv_vec<E: Plain>(self) -> Result<Vec<E>, Refused<Option<Self>>> {
-        let mut elements = match self.room() {
-            Ok(elements) => elements,
-            Err(error) => {
-                return Err(Refused {
-                    error,
-                    buffer: Some(self),
-                });
+        let mut elements = Vec::new();
+        self.recv_into_vec(&mut elements)?;
+        Ok(elements)
+    }
+
+    /// Receives the message into a vector that is there already, which gets the message's length: what
+    /// [`recv_vec`](Self::recv_vec) does, without an allocation if the vector has room.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let world = World::alone()?;
+    /// let mut elements = vec![9_u16; 100];
+    /// for message in [&[1, 2, 3][..], &[], &[4; 70]] {
+    ///     world.send(message, 0, 7)?;
+    ///     world.mprobe(0, 7)?.recv_into_vec(&mut elements)?;
+    ///     assert_eq!((&elements[..], elements.capacity()), (message, 100));
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As `recv_vec`; if the error has the message, the vector is as it was, otherwise empty.
+    pub fn recv_into_vec<E: Plain>(
+        self,
+        elements: &mut Vec<E>,
+    ) -> Result<Status, Refused<Option<Self>>> {
+        if let Err(error) = self.make_room(elements) {
+            return Err(Refused {
+                error,
+                buffer: Some(self),
+            });
+        }
+        self.recv(elements).map_err(|error| {
+            elements.clear();
+            Refused {
+                error,
+                buffer: None,
             }
-        };
-        let received = self.recv(&mut elements);
-        received.map(|_| elements).map_err(|error| Refused {
-            error,
-            buffer: None,
         })
     }
 
-    /// A vector of the message's length.
-    fn room<E: Plain>(&self) -> Result<Vec<E>, Error> {
-        let bytes = self.status.bytes();
+    /// Gives a vector the message's length. What is in it then does not matter: what is kept need not be
+    /// written once more.
+    fn make_room<E: Plain>(&self, elements: &mut Vec<E>) -> Result<(), Error> {
         let count = self.status.count::<E>()?;
-        let mut elements = Vec::new();
-        let reserved = elements.try_reserve_exact(count);
-        reserved.map_err(|_| Error::Memory { bytes })?;
-        elements.resize(count, E::new_zeroed());
-        Ok(elements)
+        if count <= elements.capacity() {
+            elements.resize(count, E::new_zeroed());
+        } else {
+            let bytes = self.status.bytes();
+            *elements = E::new_vec_zeroed(count).map_err(|_| Error::Memory { bytes })?;
+        }
+        Ok(())
     }
 }
 
