@@ -71,8 +71,8 @@ fn removed_entry(removed: &Removed<MpiPattern, u64, u64>) -> (usize, bool, u64) 
 /// Whether a purge of one sender, or of a quarter, chooses an entry.
 fn chosen(operation: &Operation, shadow: &Shadow, entry: &Entry<'_, MpiPattern, u64, u64>) -> bool {
     let (context, source, number) = match entry {
-        Entry::Posted(pattern, number) => (pattern.context(), pattern.source(), **number),
-        Entry::Unexpected(envelope, number) => {
+        Entry::Posted(_, pattern, number) => (pattern.context(), pattern.source(), **number),
+        Entry::Unexpected(_, envelope, number) => {
             let source = Source::Rank(envelope.source());
             (envelope.context(), source, **number)
         }
@@ -261,8 +261,8 @@ impl Subject {
         let mut entries = Vec::new();
         self.engine.visit(&mut |entry| {
             entries.push(match entry {
-                Entry::Posted(pattern, &number) => (pattern.context().0 as usize, true, number),
-                Entry::Unexpected(envelope, &number) => {
+                Entry::Posted(_, pattern, &number) => (pattern.context().0 as usize, true, number),
+                Entry::Unexpected(_, envelope, &number) => {
                     (envelope.context().0 as usize, false, number)
                 }
             });
@@ -274,10 +274,10 @@ impl Subject {
     pub(crate) fn oracle(&self) -> Reference {
         let mut oracle = Oracle::with_config(&Config::default());
         self.engine.visit(&mut |entry| match entry {
-            Entry::Posted(pattern, &number) => {
+            Entry::Posted(_, pattern, &number) => {
                 oracle.queue_receive(pattern, number);
             }
-            Entry::Unexpected(envelope, &number) => {
+            Entry::Unexpected(_, envelope, &number) => {
                 oracle.queue_message(envelope, number);
             }
         });
@@ -334,14 +334,14 @@ impl Reference {
             Operation::Deliver(carried) => receive(oracle.deliver(&shadow.envelope(carried))),
             Operation::Cancel(named) => {
                 let removed = self.remove(
-                    |entry| matches!(entry, Entry::Posted(_, number) if **number == named.number),
+                    |entry| matches!(entry, Entry::Posted(_, _, number) if **number == named.number),
                 );
                 let number = removed.first().map(|entry| entry.2);
                 receive(number.map(|number| (shadow.pattern(named.at), number)))
             }
             Operation::TakeNamed(named) => {
                 let removed = self.remove(|entry| {
-                    matches!(entry, Entry::Unexpected(_, number) if **number == named.number)
+                    matches!(entry, Entry::Unexpected(_, _, number) if **number == named.number)
                 });
                 let number = removed.first().map(|entry| entry.2);
                 message(number.map(|number| (shadow.envelope(named.at), number)))
@@ -372,8 +372,8 @@ impl Reference {
         let mut entries = Vec::new();
         self.0.visit(&mut |entry| {
             entries.push(match entry {
-                Entry::Posted(pattern, &number) => (pattern.context().0 as usize, true, number),
-                Entry::Unexpected(envelope, &number) => {
+                Entry::Posted(_, pattern, &number) => (pattern.context().0 as usize, true, number),
+                Entry::Unexpected(_, envelope, &number) => {
                     (envelope.context().0 as usize, false, number)
                 }
             });

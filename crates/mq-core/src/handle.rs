@@ -13,7 +13,9 @@ use crate::envelope::ContextId;
 /// A handle belongs to the engine that gave it. Engines number alike: in another engine it may name
 /// one of that engine's receives, unless their numbers are kept apart
 /// ([`EngineOptions::first_sequence`](crate::EngineOptions::first_sequence)).
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+///
+/// Handles are ordered so that they can be keys; the order has no other meaning.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle {
     sequence: u64,
     slot: u32,
@@ -55,10 +57,10 @@ impl Handle {
     }
 }
 
-/// The name of one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find) or
-/// [`queue_message`](crate::MatchQueues::queue_message). It is as safe to keep as a [`Handle`], but
+/// The name of one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find),
+/// [`visit`](crate::MatchQueues::visit) or [`queue_message`](crate::MatchQueues::queue_message). It is as safe to keep as a [`Handle`], but
 /// does not name a receive.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MessageHandle(Handle);
 
 impl MessageHandle {

@@ -26,7 +26,7 @@
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
 //! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
 //! - `SharedEngine`, with the feature `shared` (on by default): an engine for many threads. It has the whole
-//!   steps, not their halves (`find` and `take`, `queue_receive`, `queue_message`), since another thread
+//!   steps, not their halves (`find`, `queue_receive`, `queue_message`), since another thread
 //!   could come in between; what it shows of an entry, a closure sees while the lock is held.
 //! - For a structure of your own: [`Routed`](structures::Routed) if it only chooses the list that a sender's
 //!   entries go to; [`Layered`](structures::Layered) if it learns from traffic which lists they go to;

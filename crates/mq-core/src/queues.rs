@@ -87,13 +87,13 @@ impl<P, R, M> Arrive<P, R, M> {
     }
 }
 
-/// One entry of either queue, as shown to a visitor.
+/// One entry of either queue, as shown to a visitor, with its name.
 #[derive(Debug)]
 pub enum Entry<'a, P: Pattern, R, M> {
-    /// A posted receive.
-    Posted(P, &'a R),
-    /// An unexpected message.
-    Unexpected(P::Envelope, &'a M),
+    /// A posted receive; [`cancel`](MatchQueues::cancel) takes it out by its name.
+    Posted(Handle, P, &'a R),
+    /// An unexpected message; [`take`](MatchQueues::take) takes it out by its name.
+    Unexpected(MessageHandle, P::Envelope, &'a M),
 }
 
 impl<P: Pattern, R, M> Clone for Entry<'_, P, R, M> {
@@ -108,14 +108,14 @@ impl<P: Pattern, R, M> Entry<'_, P, R, M> {
     /// The context of the entry.
     pub fn context(&self) -> ContextId {
         match self {
-            Self::Posted(pattern, _) => pattern.context(),
-            Self::Unexpected(envelope, _) => envelope.context(),
+            Self::Posted(name, ..) => name.context(),
+            Self::Unexpected(name, ..) => name.context(),
         }
     }
 }
 
 /// One entry of either queue, handed back to its owner.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Removed<P: Pattern, R, M> {
     /// A posted receive that was purged.
     Posted(P, R),
@@ -326,7 +326,8 @@ pub trait MatchQueues: Sized {
         self.find_receive_metered(envelope, &mut Unmetered)
     }
 
-    /// Takes out the message that [`find`](Self::find) named; `None` if it has already left the queue.
+    /// Takes out the message that [`find`](Self::find) or [`visit`](Self::visit) named; `None` if it has already left
+    /// the queue.
     ///
     /// # Cost
     /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
@@ -370,7 +371,7 @@ pub trait MatchQueues: Sized {
     /// Number of unexpected messages.
     fn unexpected_len(&self) -> usize;
 
-    /// Shows all entries: posted receives in posting order, then messages in order of arrival.
+    /// Shows all entries with their names: posted receives in posting order, then messages in order of arrival.
     ///
     /// # Cost
     /// Visits and sorts all entries; allocates.

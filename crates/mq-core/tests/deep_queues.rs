@@ -159,10 +159,10 @@ where
     /// Purges what asks for, or comes from, one rank in so many.
     fn purge(&mut self, one_in: u32) {
         let chosen = |entry: &Entry<'_, MpiPattern, u32, u32>| match entry {
-            Entry::Posted(pattern, _) => {
+            Entry::Posted(_, pattern, _) => {
                 matches!(pattern.source(), Source::Rank(rank) if rank.0 % one_in == 0)
             }
-            Entry::Unexpected(envelope, _) => envelope.source().0 % one_in == 0,
+            Entry::Unexpected(_, envelope, _) => envelope.source().0 % one_in == 0,
         };
         let number = |removed: Removed<MpiPattern, u32, u32>| match removed {
             Removed::Posted(_, number) | Removed::Unexpected(_, number) => number,

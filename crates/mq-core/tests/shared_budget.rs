@@ -137,8 +137,8 @@ fn remove(engine: &Engine) {
             _ => {
                 let rank = random.below(RANKS);
                 let mut of_one = |entry: Entry<'_, MpiPattern, u32, Message>| match entry {
-                    Entry::Posted(pattern, _) => pattern.source() == Source::from(rank),
-                    Entry::Unexpected(envelope, _) => envelope.source().0 == rank,
+                    Entry::Posted(_, pattern, _) => pattern.source() == Source::from(rank),
+                    Entry::Unexpected(_, envelope, _) => envelope.source().0 == rank,
                 };
                 engine.purge(&mut of_one, &mut |_| {});
             }
@@ -179,7 +179,7 @@ fn what_is_counted_is_what_is_queued_whatever_threads_do() {
         });
         let mut weight = 0;
         engine.visit(&mut |entry| {
-            if let Entry::Unexpected(_, message) = entry {
+            if let Entry::Unexpected(_, _, message) = entry {
                 weight += u64::from(message.0);
             }
         });

@@ -209,7 +209,7 @@ fn who_panics_at_what_a_purge_hands_back_loses_no_other_message_and_no_room() {
     let purge = AssertUnwindSafe(|| {
         let mut is_even = |entry: Entry<'_, MpiPattern, (), Arc<()>>| match entry {
             Entry::Posted(..) => false,
-            Entry::Unexpected(envelope, _) => envelope.source().0 % 2 == 0,
+            Entry::Unexpected(_, envelope, _) => envelope.source().0 % 2 == 0,
         };
         engine.purge(&mut is_even, &mut panics_at_the_second());
     });

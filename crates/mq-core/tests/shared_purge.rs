@@ -66,7 +66,7 @@ fn a_choice_is_made_entry_by_entry() {
     }
     let mut back = Vec::new();
     let chosen = |entry: Entry<'_, MpiPattern, u32, u32>| match entry {
-        Entry::Posted(_, number) | Entry::Unexpected(_, number) => *number % 3 == 0,
+        Entry::Posted(_, _, number) | Entry::Unexpected(_, _, number) => *number % 3 == 0,
     };
     engine.purge(&mut |entry| chosen(entry), &mut |removed| match removed {
         Removed::Posted(_, number) | Removed::Unexpected(_, number) => back.push(number),

@@ -3,11 +3,11 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use mq_core::{Entry, Removed, Source};
+use mq_core::{Removed, Source};
 
 use crate::allocator::apart;
 use crate::gate::{Entered, enter, enter_to_look, mq_engine, write};
-use crate::matching::{EntryOf, RemovedOf};
+use crate::matching::{RemovedOf, Shown};
 use crate::session::mq_statistics;
 use crate::status::{
     MQ_ERR_NO_STATISTICS, MQ_ERR_NULL, MQ_ERR_UNKNOWN_CONTEXT, MQ_MATCHED, MQ_NONE,
@@ -25,26 +25,26 @@ pub type mq_select_fn =
 /// Called with an entry that was removed.
 pub type mq_removed_fn = mq_entry_fn;
 
-fn show(entry: &EntryOf<'_>) -> mq_entry {
+fn show(entry: Shown) -> mq_entry {
     match entry {
-        Entry::Posted(pattern, receive) => mq_entry {
+        Shown::Posted(pattern, cookie) => mq_entry {
             posted: 1,
-            pattern: mq_pattern::of(pattern),
-            cookie: **receive,
+            pattern: mq_pattern::of(&pattern),
+            cookie,
         },
-        Entry::Unexpected(envelope, message) => mq_entry {
+        Shown::Unexpected(envelope, cookie) => mq_entry {
             posted: 0,
-            pattern: mq_pattern::of_envelope(envelope),
-            cookie: message.cookie,
+            pattern: mq_pattern::of_envelope(&envelope),
+            cookie,
         },
     }
 }
 
 pub(crate) fn give_back(removed: &RemovedOf, back: mq_removed_fn, user: *mut c_void) {
-    let entry = match removed {
-        Removed::Posted(pattern, receive) => show(&Entry::Posted(*pattern, receive)),
-        Removed::Unexpected(envelope, message) => show(&Entry::Unexpected(*envelope, message)),
-    };
+    let entry = show(match *removed {
+        Removed::Posted(pattern, cookie) => Shown::Posted(pattern, cookie),
+        Removed::Unexpected(envelope, message) => Shown::Unexpected(envelope, message.cookie),
+    });
     if let Some(back) = back {
         // SAFETY: a function of this type, from the caller, with the caller's own pointer.
         apart(|| unsafe { back(user, &raw const entry) });
@@ -106,9 +106,9 @@ fn purge(
     back: mq_removed_fn,
     user: *mut c_void,
 ) -> Result<c_int, c_int> {
-    let mut chosen = |entry: EntryOf<'_>| {
+    let mut chosen = |entry: Shown| {
         let Some(select) = select else { return true };
-        let entry = show(&entry);
+        let entry = show(entry);
         // SAFETY: a function of this type, from the caller, with the caller's own pointer.
         apart(|| unsafe { select(user, &raw const entry) != 0 })
     };
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn mq_visit(
     let body = |entered: &mut Entered<'_>| {
         let visitor = visitor.ok_or(MQ_ERR_NULL)?;
         entered.visit(&mut |entry| {
-            let entry = show(&entry);
+            let entry = show(entry);
             // SAFETY: a function of this type, from the caller, with the caller's own pointer.
             apart(|| unsafe { visitor(user, &raw const entry) });
         });
@@ -163,8 +163,8 @@ pub unsafe extern "C" fn mq_context_visit(
         known.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
         let mut has_stopped = false;
         entered.visit(&mut |entry| {
-            if entry.context().0 == context && !has_stopped {
-                let entry = show(&entry);
+            if entry.context() == context && !has_stopped {
+                let entry = show(entry);
                 // SAFETY: a function of this type, from the caller, with the caller's own pointer.
                 has_stopped = apart(|| unsafe { visitor(user, &raw const entry) != 0 });
             }
@@ -248,8 +248,8 @@ pub unsafe extern "C" fn mq_context_lengths(
         let behind = engine.context_lengths(context);
         let (mut receives, mut messages) = behind.map_err(|_| MQ_ERR_UNKNOWN_CONTEXT)?;
         entered.look_into_front(&mut |entry| match entry {
-            Entry::Posted(pattern, _) if pattern.context().0 == context => receives += 1,
-            Entry::Unexpected(envelope, _) if envelope.context().0 == context => messages += 1,
+            Shown::Posted(pattern, _) if pattern.context().0 == context => receives += 1,
+            Shown::Unexpected(envelope, _) if envelope.context().0 == context => messages += 1,
             _ => {}
         });
         // SAFETY: as required of the caller.
@@ -286,8 +286,8 @@ pub unsafe extern "C" fn mq_lengths_by_source(
         let unexpected = unsafe { numbers(unexpected, ranks) };
         entered.look(&mut |entry| {
             let (of, rank, counts) = match entry {
-                Entry::Posted(pattern, _) => (pattern.context(), pattern.source(), &mut *posted),
-                Entry::Unexpected(envelope, _) => {
+                Shown::Posted(pattern, _) => (pattern.context(), pattern.source(), &mut *posted),
+                Shown::Unexpected(envelope, _) => {
                     let source = Source::Rank(envelope.source());
                     (envelope.context(), source, &mut *unexpected)
                 }

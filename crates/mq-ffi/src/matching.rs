@@ -7,12 +7,12 @@ use mq_core::structures::AnyQueues;
 use mq_core::{Arrive, Engine, Entry, Error, Footprint, Handle, MessageHandle, Post, Removed};
 
 use crate::aliases::Aliases;
+use crate::allocator;
 use crate::allocator::Debt;
 use crate::front;
 use crate::status::{MQ_ERR_MEMORY, status_of};
 use crate::types::{MQ_ALLOW_OVERTAKING, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
 use crate::watch::Watch;
-use crate::{allocator, watch};
 
 /// A message of the caller's, and the bytes that count against the byte budget.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,31 @@ pub(crate) struct Message {
 pub(crate) type Queues = AnyQueues<MpiPattern, *mut c_void, Message>;
 pub(crate) type EntryOf<'a> = Entry<'a, MpiPattern, *mut c_void, Message>;
 pub(crate) type RemovedOf = Removed<MpiPattern, *mut c_void, Message>;
+
+/// An entry of either queue as the caller may see it: with the caller's own pointer, and without a name, which what
+/// is in the front has from elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shown {
+    Posted(MpiPattern, *mut c_void),
+    Unexpected(MpiEnvelope, *mut c_void),
+}
+
+impl Shown {
+    pub(crate) fn context(self) -> u32 {
+        match self {
+            Self::Posted(pattern, _) => pattern.context().0,
+            Self::Unexpected(envelope, _) => envelope.context().0,
+        }
+    }
+
+    /// An entry of an engine whose payloads are the caller's own.
+    fn of(entry: &EntryOf<'_>) -> Self {
+        match *entry {
+            Entry::Posted(_, pattern, cookie) => Self::Posted(pattern, *cookie),
+            Entry::Unexpected(_, envelope, message) => Self::Unexpected(envelope, message.cookie),
+        }
+    }
+}
 
 /// What posting did.
 pub(crate) enum Posted {
@@ -419,13 +444,16 @@ impl Matching {
     pub(crate) fn purge(
         &mut self,
         context: Option<u32>,
-        select: &mut dyn FnMut(EntryOf<'_>) -> bool,
+        select: &mut dyn FnMut(Shown) -> bool,
         back: &mut dyn FnMut(&RemovedOf),
     ) -> Result<(), c_int> {
         let purged = match &mut self.watch {
-            None => purge(&mut self.engine, context, select, &mut |removed| {
-                back(&removed);
-            }),
+            None => purge(
+                &mut self.engine,
+                context,
+                &mut |entry| select(Shown::of(&entry)),
+                &mut |removed| back(&removed),
+            ),
             Some(watch) => watch.purge(&mut self.engine, context, select, back),
         };
         self.count();
@@ -454,12 +482,10 @@ impl Matching {
         }
     }
 
-    pub(crate) fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
+    pub(crate) fn visit(&self, visitor: &mut dyn FnMut(Shown)) {
         match &self.watch {
-            None => self.engine.visit(visitor),
-            Some(watch) => self.engine.visit(&mut |entry| {
-                watch::show(watch, &entry, visitor);
-            }),
+            None => self.engine.visit(&mut |entry| visitor(Shown::of(&entry))),
+            Some(watch) => self.engine.visit(&mut |entry| visitor(watch.shown(&entry))),
         }
     }
 

@@ -15,7 +15,7 @@ use mq_core::{ContextId, Engine, Entry, Handle, MessageHandle, Queue, Visits};
 
 use self::table::{Noted, Table};
 use crate::allocator::Debt;
-use crate::matching::{EntryOf, Message, Queues, Taken};
+use crate::matching::{EntryOf, Message, Queues, Shown, Taken};
 use crate::session::{Session, Tally, mq_statistics};
 use crate::status::{MQ_ERR_MEMORY, status_of};
 
@@ -433,6 +433,20 @@ impl Watch {
     }
 }
 
+impl Watch {
+    /// What the caller may see of an entry: its own cookie.
+    pub(crate) fn shown(&self, entry: &EntryOf<'_>) -> Shown {
+        match *entry {
+            Entry::Posted(_, pattern, receive) => {
+                Shown::Posted(pattern, self.receives.get(*receive).cookie)
+            }
+            Entry::Unexpected(_, envelope, message) => {
+                Shown::Unexpected(envelope, self.messages.get(message.cookie).cookie)
+            }
+        }
+    }
+}
+
 impl Drop for Watch {
     fn drop(&mut self) {
         self.settle_search();
@@ -442,21 +456,6 @@ impl Drop for Watch {
             for named in self.contexts.values() {
                 session.context_freed(named.number);
             }
-        }
-    }
-}
-
-/// What the caller may see of an entry: its own cookie.
-pub(crate) fn show(watch: &Watch, entry: &EntryOf<'_>, visitor: &mut dyn FnMut(EntryOf<'_>)) {
-    match entry {
-        Entry::Posted(pattern, receive) => {
-            let noted = watch.receives.get(**receive);
-            visitor(Entry::Posted(*pattern, &noted.cookie));
-        }
-        Entry::Unexpected(envelope, message) => {
-            let cookie = watch.messages.get(message.cookie).cookie;
-            let bytes = message.bytes;
-            visitor(Entry::Unexpected(*envelope, &Message { cookie, bytes }));
         }
     }
 }

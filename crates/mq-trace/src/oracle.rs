@@ -46,6 +46,22 @@ impl<P: Pattern, R, M> Oracle<P, R, M> {
         meter.visited(Queue::Posted, count(visited));
         position
     }
+
+    fn shown_receive((sequence, pattern, receive): &(u64, P, R)) -> Entry<'_, P, R, M> {
+        Entry::Posted(receive_name(*pattern, *sequence), *pattern, receive)
+    }
+
+    fn shown_message((sequence, envelope, message): &(u64, P::Envelope, M)) -> Entry<'_, P, R, M> {
+        Entry::Unexpected(message_name(*envelope, *sequence), *envelope, message)
+    }
+}
+
+fn receive_name(pattern: impl Pattern, sequence: u64) -> Handle {
+    Handle::new(pattern.context(), 0, sequence)
+}
+
+fn message_name(envelope: impl Envelope, sequence: u64) -> MessageHandle {
+    MessageHandle::new(Handle::new(envelope.context(), 0, sequence))
 }
 
 /// Takes out the entry found at `position`.
@@ -130,8 +146,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
     fn find_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<FoundOf<'_, Self>> {
         let position = self.first_message(pattern, meter)?;
         let (sequence, envelope, message) = &self.unexpected[position];
-        let name = Handle::new(envelope.context(), 0, *sequence);
-        Some((MessageHandle::new(name), *envelope, message))
+        Some((message_name(*envelope, *sequence), *envelope, message))
     }
 
     fn find_receive_metered(
@@ -141,8 +156,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
     ) -> Option<ShownOf<'_, Self>> {
         let position = self.first_receive(envelope, meter)?;
         let (sequence, pattern, receive) = &self.posted[position];
-        let name = Handle::new(pattern.context(), 0, *sequence);
-        Some((name, *pattern, receive))
+        Some((receive_name(*pattern, *sequence), *pattern, receive))
     }
 
     fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
@@ -157,7 +171,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         self.next_sequence += 1;
         self.queued = self.queued.wrapping_add(1);
         self.posted.push_back((sequence, pattern, receive));
-        Handle::new(pattern.context(), 0, sequence)
+        receive_name(pattern, sequence)
     }
 
     fn queue_message(&mut self, envelope: EnvelopeOf<Self>, message: M) -> MessageHandle {
@@ -165,7 +179,7 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         self.next_sequence += 1;
         self.queued = self.queued.wrapping_add(1);
         self.unexpected.push_back((sequence, envelope, message));
-        MessageHandle::new(Handle::new(envelope.context(), 0, sequence))
+        message_name(envelope, sequence)
     }
 
     fn cancel(&mut self, handle: Handle) -> Option<R> {
@@ -181,11 +195,11 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
     ) {
         let posted = self.posted.iter();
         let posted: Vec<bool> = posted
-            .map(|(_, p, r)| select(Entry::Posted(*p, r)))
+            .map(|entry| select(Self::shown_receive(entry)))
             .collect();
         let unexpected = self.unexpected.iter();
         let unexpected: Vec<bool> = unexpected
-            .map(|(_, e, m)| select(Entry::Unexpected(*e, m)))
+            .map(|entry| select(Self::shown_message(entry)))
             .collect();
         for (entry, chosen) in mem::take(&mut self.posted).into_iter().zip(posted) {
             match chosen {
@@ -204,10 +218,10 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
     fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Self>)) {
         self.posted
             .iter()
-            .for_each(|(_, p, r)| visitor(Entry::Posted(*p, r)));
+            .for_each(|entry| visitor(Self::shown_receive(entry)));
         self.unexpected
             .iter()
-            .for_each(|(_, e, m)| visitor(Entry::Unexpected(*e, m)));
+            .for_each(|entry| visitor(Self::shown_message(entry)));
     }
 
     fn posted_len(&self) -> usize {

@@ -146,8 +146,8 @@ impl<Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>> Subject
             What::Purge => {
                 let mut purged = Vec::new();
                 let mut chosen = |entry: mq_core::EntryOf<'_, Q>| match entry {
-                    mq_core::Entry::Posted(pattern, _) => pattern.source() == Source::from(rank),
-                    mq_core::Entry::Unexpected(envelope, _) => envelope.source().0 == rank,
+                    mq_core::Entry::Posted(_, pattern, _) => pattern.source() == Source::from(rank),
+                    mq_core::Entry::Unexpected(_, envelope, _) => envelope.source().0 == rank,
                 };
                 self.engine
                     .purge(&mut chosen, &mut |removed| match removed {

@@ -131,7 +131,8 @@ pub struct Used {
 /// High-water marks on the unexpected messages of an engine: reaching one triggers a call.
 ///
 /// The call comes once, when the use reaches a high mark; the next comes only after the use has fallen
-/// to all low marks. Passed to [`EngineOptions::high_water`](super::EngineOptions::high_water).
+/// to all low marks. A message that is refused reaches no mark: with messages that are large beside the budget, take
+/// refusals as a sign too. Passed to [`EngineOptions::high_water`](super::EngineOptions::high_water).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HighWater {
     high: Used,

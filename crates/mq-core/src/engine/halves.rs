@@ -85,7 +85,8 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(self.objects[object].queues.find_metered(pattern, meter))
     }
 
-    /// Takes out the message that [`find`](Self::find) named; `None` if it has already left the queue.
+    /// Takes out the message that [`find`](Self::find) or [`visit`](Self::visit) named; `None` if it has already left
+    /// the queue.
     #[inline]
     #[must_use = "this is the message"]
     pub fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {

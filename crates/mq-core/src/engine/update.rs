@@ -74,8 +74,10 @@ impl Terms {
         entry: &EntryOf<'_, Q>,
     ) -> Result<(), Error> {
         match entry {
-            Entry::Posted(pattern, _) => self.check_source(id, pattern.source(), pattern.any_tag()),
-            Entry::Unexpected(envelope, _) => self.check_rank(id, envelope.source()),
+            Entry::Posted(_, pattern, _) => {
+                self.check_source(id, pattern.source(), pattern.any_tag())
+            }
+            Entry::Unexpected(_, envelope, _) => self.check_rank(id, envelope.source()),
         }
     }
 }

@@ -402,6 +402,26 @@ impl<Q: MatchQueues> Context<Q> {
 
 /// All queues.
 impl<Q: MatchQueues> Context<Q> {
+    /// [`purge`](Self::purge), which calls `back` with no lock held.
+    pub(super) fn purge_alive(
+        &self,
+        life: MeantLife,
+        select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Q>),
+    ) -> Result<(), Error> {
+        let mut all = self.lock_alive(life)?;
+        let removed = self.purge(&mut all, select);
+        drop(all);
+        removed.into_iter().for_each(back);
+        Ok(())
+    }
+
+    /// Posted receives and unexpected messages at one moment.
+    pub(super) fn lengths(&self, life: MeantLife) -> Result<(usize, usize), Error> {
+        let all = self.lock_alive(life)?;
+        Ok((all.posted_len(), all.unexpected_len()))
+    }
+
     /// Announces a collective call to every place, since it is unknown which of them its messages will
     /// reach.
     pub(super) fn announce(&self, life: MeantLife, call: &CollectiveCall) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! [`SharedEngine`]: contexts by number, for many threads.
 
 use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use super::context::Context;
@@ -14,7 +15,7 @@ use crate::config::{Config, Tuning};
 use crate::engine::{CommonBudget, ContextOptions, EngineOptions, Limits, Terms, Used};
 use crate::envelope::{ContextId, Envelope};
 use crate::error::{Error, Refused};
-use crate::handle::Handle;
+use crate::handle::{Handle, MessageHandle};
 use crate::memory::{Footprint, Memory};
 use crate::pattern::Pattern;
 use crate::queues::{
@@ -25,7 +26,7 @@ use crate::structures::Kind;
 /// A process's matching engine for many threads: the whole steps of [`Engine`](crate::Engine), with
 /// `&self`.
 ///
-/// The halves of steps (`find`, `take`, `queue_receive` and the like) and metering are left out. What an
+/// The halves of steps (`find`, `queue_receive` and the like) and metering are left out. What an
 /// operation shows, it shows under the lock, since an entry may leave at any moment.
 ///
 /// Contexts share nothing, so threads in different contexts do not slow each other down. The exceptions:
@@ -103,6 +104,10 @@ impl<Q: MatchQueues> fmt::Debug for SharedEngine<Q> {
             .finish_non_exhaustive()
     }
 }
+
+/// What a callback that panics leaves behind is said with each operation.
+impl<Q: MatchQueues> UnwindSafe for SharedEngine<Q> {}
+impl<Q: MatchQueues> RefUnwindSafe for SharedEngine<Q> {}
 
 /// Contexts.
 impl<Q: MatchQueues> SharedEngine<Q> {
@@ -330,6 +335,37 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         self.directory.get(handle.context())?.cancel(None, handle)
     }
 
+    /// Takes an unexpected message out by the name that [`visit`](Self::visit) has shown; `None` if it has already
+    /// left the queue. For a message that has waited too long, say, and that nobody is to receive.
+    ///
+    /// ```
+    /// use mq_core::mpi::MpiEnvelope;
+    /// use mq_core::shared::SharedEngine;
+    /// use mq_core::structures::Indexed;
+    /// use mq_core::{ContextOptions, Entry};
+    ///
+    /// let engine: SharedEngine<Indexed<mq_core::mpi::MpiPattern, u32, &str>> = SharedEngine::new();
+    /// engine.create_context(0, ContextOptions::new())?;
+    /// let _ = engine.arrive(MpiEnvelope::new(0, 1, 7), "late")?;
+    /// let mut name = None;
+    /// engine.visit(&mut |entry| match entry {
+    ///     Entry::Unexpected(message, _, &"late") => name = Some(message),
+    ///     _ => {}
+    /// });
+    /// let name = name.expect("it is queued");
+    /// assert_eq!(engine.take(name), Some((MpiEnvelope::new(0, 1, 7), "late")));
+    /// assert_eq!(engine.take(name), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Cost
+    /// One lock, or all of the context for a message from before it was divided; otherwise as
+    /// [`MatchQueues::take`].
+    #[must_use = "this is the message"]
+    pub fn take(&self, message: MessageHandle) -> Option<TakenOf<Q>> {
+        self.directory.get(message.context())?.take(None, message)
+    }
+
     /// Removes the entries that `select` chooses, context by context, each at one moment: see
     /// [`MatchQueues::purge`]. Each context's receives are handed back first, and the entries of each
     /// place in order.
@@ -355,8 +391,28 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         }
     }
 
+    /// Removes the entries that `select` chooses from one context, as [`purge`](Self::purge) does from all.
+    ///
+    /// # Cost
+    /// Takes all locks of the context; visits and sorts its entries; allocates.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    ///
+    /// # Panics
+    /// As `purge`.
+    pub fn purge_context(
+        &self,
+        context: impl Into<ContextId>,
+        select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
+        back: &mut dyn FnMut(RemovedOf<Q>),
+    ) -> Result<(), Error> {
+        self.find(context.into())?.purge_alive(None, select, back)
+    }
+
     /// Shows all entries, context by context, each at one moment, and place by place: see
-    /// [`MatchQueues::visit`]. The visitor must not call the engine.
+    /// [`MatchQueues::visit`]. The visitor must not call the engine; the names that it sees may be used
+    /// afterwards, and name nothing once their entries have left.
     ///
     /// # Cost
     /// Takes all locks of a context while it is shown.
@@ -364,6 +420,17 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         for context in self.directory.contexts() {
             context.lock_all().visit(visitor);
         }
+    }
+
+    /// Posted receives and unexpected messages in one context, at one moment.
+    ///
+    /// # Cost
+    /// Takes all locks of the context.
+    ///
+    /// # Errors
+    /// [`Error::UnknownContext`].
+    pub fn context_lengths(&self, context: impl Into<ContextId>) -> Result<(usize, usize), Error> {
+        self.find(context.into())?.lengths(None)
     }
 
     /// Announces a collective call: see [`MatchQueues::announce`].

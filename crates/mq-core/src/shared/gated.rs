@@ -3,7 +3,7 @@
 use super::context::{All, Context};
 use super::numbers::{PlaceId, count_of};
 use super::place::{Mode, OPEN, Place, Reach, shard_of};
-use crate::handle::Handle;
+use crate::handle::{Handle, MessageHandle};
 use crate::queues::{DeliveredOf, Entry, EnvelopeOf, MatchQueues, SeenOf, TakenOf};
 
 /// Steps that also ask the undivided queues.
@@ -93,13 +93,25 @@ impl<Q: MatchQueues> All<'_, Q> {
     }
 
     fn extract_elder(&mut self, pattern: &Q::Pattern) -> Option<TakenOf<Q>> {
-        let (envelope, message) = self.whole.queues.extract(pattern)?;
-        if let Reach::Shard(hash) = self.whole.standing.mode.reach_of_envelope(&envelope) {
+        let taken = self.whole.queues.extract(pattern)?;
+        self.elder_left(&taken.0);
+        Some(taken)
+    }
+
+    /// Takes a message out of the undivided queues by name.
+    pub(super) fn take_elder(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {
+        let taken = self.whole.queues.take(message)?;
+        self.elder_left(&taken.0);
+        Some(taken)
+    }
+
+    /// A message has left the undivided queues. [ELDERS]
+    fn elder_left(&mut self, envelope: &EnvelopeOf<Q>) {
+        if let Reach::Shard(hash) = self.whole.standing.mode.reach_of_envelope(envelope) {
             let index = shard_of(hash, self.shards.len());
             let elders = &mut self.shards[index].elders;
             *elders = elders.saturating_sub(1);
         }
-        Some((envelope, message))
     }
 
     /// Shows the message that [`extract`](Self::extract) would take.
@@ -147,7 +159,7 @@ impl<Q: MatchQueues> All<'_, Q> {
         // They are shown in order.
         let mut early = whole.before.receives;
         whole.queues.visit(&mut |entry| match entry {
-            Entry::Posted(pattern, _) if early > 0 => {
+            Entry::Posted(_, pattern, _) if early > 0 => {
                 early -= 1;
                 let concerned = concerned(mode.reach_of_pattern(&pattern));
                 shards[concerned]
@@ -155,7 +167,7 @@ impl<Q: MatchQueues> All<'_, Q> {
                     .for_each(|shard| shard.early = true);
             }
             Entry::Posted(..) => {}
-            Entry::Unexpected(envelope, _) => {
+            Entry::Unexpected(_, envelope, _) => {
                 let concerned = concerned(mode.reach_of_envelope(&envelope));
                 shards[concerned]
                     .iter_mut()
@@ -316,7 +328,17 @@ mod tests {
             let all = context.lock_all();
             all.shards.iter().map(|shard| shard.elders).collect()
         };
-        let context = divided_behind(&[(0, 7), (1, 7), (1, 8), (0, 9)]);
+        let context = divided_behind(&[(0, 7), (1, 7), (1, 8), (0, 9), (0, 6)]);
+        assert_eq!(elders(&context).iter().sum::<usize>(), 5);
+        let mut name = None;
+        context.lock_all().visit(&mut |entry| match entry {
+            Entry::Unexpected(message, envelope, _) if envelope.tag().0 == 6 => {
+                name = Some(message);
+            }
+            _ => {}
+        });
+        let taken = context.take(None, name.expect("it is shown"));
+        assert!(taken.is_some_and(|(_, sender)| sender == 0));
         let before = elders(&context);
         assert_eq!(before.iter().filter(|&&left| left == 2).count(), 2);
         assert_eq!(receive(&context, Source::from(1), 8), Some(1));
@@ -394,7 +416,7 @@ mod tests {
     fn purge_tag(context: &Context<Queues>, tag: i32) -> usize {
         let mut all = context.lock_all();
         let tag = MpiPattern::new(0, Source::Any, tag).bits();
-        let mut chosen = |entry: Entry<'_, MpiPattern, u32, u32>| matches!(entry, Entry::Posted(pattern, _) if pattern.bits() == tag);
+        let mut chosen = |entry: Entry<'_, MpiPattern, u32, u32>| matches!(entry, Entry::Posted(_, pattern, _) if pattern.bits() == tag);
         context.purge(&mut all, &mut chosen).len()
     }
 }

@@ -6,7 +6,7 @@ use super::place::{MeantLife, OPEN, Place, Standing};
 use super::sync::MutexGuard;
 use crate::envelope::{ContextId, Envelope};
 use crate::error::{Error, Refused};
-use crate::handle::Handle;
+use crate::handle::{Handle, MessageHandle};
 use crate::meter::Unmetered;
 use crate::pattern::{Pattern, Source};
 use crate::queues::{
@@ -192,6 +192,22 @@ impl<Q: MatchQueues> Context<Q> {
             place.after_receive_left(count_of(handle.sequence()));
         }
         Some(receive)
+    }
+
+    pub(super) fn take(&self, life: MeantLife, message: MessageHandle) -> Option<TakenOf<Q>> {
+        let taken = match PlaceId::of(message.name()) {
+            // The shard that it concerns is told that it has left.
+            PlaceId::WHOLE => self.lock_alive(life).ok()?.take_elder(message)?,
+            id => {
+                let mut place = self.alone(life, id)?;
+                place.standing.check_alive(self.id, life).ok()?;
+                place.queues.take(message)?
+            }
+        };
+        if let Some(budget) = &self.budget {
+            budget.release(&taken.0, &taken.1);
+        }
+        Some(taken)
     }
 }
 

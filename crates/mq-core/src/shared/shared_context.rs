@@ -1,6 +1,7 @@
 //! [`SharedContext`]: a context that a library keeps in its communicator.
 
 use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use super::context::Context;
@@ -8,7 +9,7 @@ use crate::collective::CollectiveCall;
 use crate::engine::Limits;
 use crate::envelope::ContextId;
 use crate::error::{Error, Refused};
-use crate::handle::Handle;
+use crate::handle::{Handle, MessageHandle};
 use crate::queues::{
     ArriveOf, DeliveredOf, EntryOf, EnvelopeOf, MatchQueues, PostOf, RemovedOf, TakenOf,
 };
@@ -18,6 +19,9 @@ use crate::queues::{
 ///
 /// Cheap to clone and to send. Once the context is freed, every operation reports it as unknown, even if
 /// a context with the same number has been created since.
+///
+/// It keeps the context and what is queued in it: that outlives the engine, unless the context is freed before. So a
+/// receive that owns a `SharedContext`, to cancel itself for instance, is never dropped as long as it is queued.
 ///
 /// ```
 /// use mq_core::mpi::{MpiEnvelope, MpiPattern};
@@ -56,6 +60,19 @@ impl<Q: MatchQueues> fmt::Debug for SharedContext<Q> {
             .finish_non_exhaustive()
     }
 }
+
+/// As for the [`SharedEngine`](super::SharedEngine).
+impl<Q: MatchQueues> UnwindSafe for SharedContext<Q> {}
+impl<Q: MatchQueues> RefUnwindSafe for SharedContext<Q> {}
+
+/// The same context, in the same life.
+impl<Q: MatchQueues> PartialEq for SharedContext<Q> {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.context, &other.context) && self.life == other.life
+    }
+}
+
+impl<Q: MatchQueues> Eq for SharedContext<Q> {}
 
 impl<Q: MatchQueues> SharedContext<Q> {
     pub(super) fn new(context: Arc<Context<Q>>, life: u64) -> Self {
@@ -143,6 +160,15 @@ impl<Q: MatchQueues> SharedContext<Q> {
             .flatten()
     }
 
+    /// Takes an unexpected message out by name; `None` if it has already left the queue: see
+    /// [`SharedEngine::take`](super::SharedEngine::take).
+    #[must_use = "this is the message"]
+    pub fn take(&self, message: MessageHandle) -> Option<TakenOf<Q>> {
+        let own = message.context() == self.context.id;
+        own.then(|| self.context.take(Some(self.life), message))
+            .flatten()
+    }
+
     /// Removes the entries that `select` chooses: see [`SharedEngine::purge`](super::SharedEngine::purge).
     ///
     /// # Errors
@@ -152,11 +178,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
         select: &mut dyn FnMut(EntryOf<'_, Q>) -> bool,
         back: &mut dyn FnMut(RemovedOf<Q>),
     ) -> Result<(), Error> {
-        let mut all = self.context.lock_alive(Some(self.life))?;
-        let removed = self.context.purge(&mut all, &mut |entry| select(entry));
-        drop(all);
-        removed.into_iter().for_each(back);
-        Ok(())
+        self.context.purge_alive(Some(self.life), select, back)
     }
 
     /// Shows all entries: see [`SharedEngine::visit`](super::SharedEngine::visit).
@@ -209,8 +231,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// # Errors
     /// [`Error::UnknownContext`].
     pub fn lengths(&self) -> Result<(usize, usize), Error> {
-        let all = self.context.lock_alive(Some(self.life))?;
-        Ok((all.posted_len(), all.unexpected_len()))
+        self.context.lengths(Some(self.life))
     }
 
     /// What the context admits, for a caller that checks arguments itself.

@@ -35,16 +35,14 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
     /// Shows all entries, receives first, each queue in order.
     pub(crate) fn visit(&self, visitor: &mut dyn FnMut(Entry<'_, P, R, M>)) {
         let Self { posted, unexpected } = self;
-        for slot in posted.slots_in_order() {
-            if let Some(receive) = posted.payload(slot) {
-                visitor(Entry::Posted(*posted.key(slot), receive));
-            }
-        }
-        for slot in unexpected.slots_in_order() {
-            if let Some(message) = unexpected.payload(slot) {
-                visitor(Entry::Unexpected(*unexpected.key(slot), message));
-            }
-        }
+        let receives = posted.slots_in_order().into_iter();
+        receives
+            .filter_map(|slot| self.shown_receive(slot))
+            .for_each(&mut *visitor);
+        let messages = unexpected.slots_in_order().into_iter();
+        messages
+            .filter_map(|slot| self.shown_message(slot))
+            .for_each(visitor);
     }
 
     /// The slots of the chosen receives, and of the chosen messages, in order.
@@ -54,16 +52,20 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
     ) -> (Vec<u32>, Vec<u32>) {
         let Self { posted, unexpected } = self;
         let mut receives = posted.slots_in_order();
-        receives.retain(|&slot| {
-            let receive = posted.payload(slot);
-            receive.is_some_and(|r| select(Entry::Posted(*posted.key(slot), r)))
-        });
+        receives.retain(|&slot| self.shown_receive(slot).is_some_and(&mut *select));
         let mut messages = unexpected.slots_in_order();
-        messages.retain(|&slot| {
-            let message = unexpected.payload(slot);
-            message.is_some_and(|m| select(Entry::Unexpected(*unexpected.key(slot), m)))
-        });
+        messages.retain(|&slot| self.shown_message(slot).is_some_and(&mut *select));
         (receives, messages)
+    }
+
+    fn shown_receive(&self, slot: u32) -> Option<Entry<'_, P, R, M>> {
+        let (name, pattern, receive) = self.receive_in(slot)?;
+        Some(Entry::Posted(name, pattern, receive))
+    }
+
+    fn shown_message(&self, slot: u32) -> Option<Entry<'_, P, R, M>> {
+        let (name, envelope, message) = self.message_in(slot)?;
+        Some(Entry::Unexpected(name, envelope, message))
     }
 
     /// The message in a slot, if there is one, with its name.

@@ -487,7 +487,7 @@ mod tests {
         }
         let is_freed = |entry: Entry<'_, MpiPattern, (), ()>| match entry {
             Entry::Posted(..) => false,
-            Entry::Unexpected(envelope, _) => envelope.context() == ContextId(1),
+            Entry::Unexpected(_, envelope, _) => envelope.context() == ContextId(1),
         };
         queues.purge(&mut |entry| is_freed(entry), &mut |_| {});
         queues.remove_context(ContextId(1));

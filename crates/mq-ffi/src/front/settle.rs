@@ -2,13 +2,12 @@
 
 use core::ffi::c_int;
 
-use mq_core::Entry;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 
 use super::layout::{MOVING, mq_front, mq_parked};
 use super::open::tell_what_is_behind;
 use crate::allocator;
-use crate::matching::{EntryOf, Matching, Message};
+use crate::matching::{Matching, Shown};
 use crate::types::{mq_envelope, mq_pattern};
 
 /// A call moves so many entries, or all if they are no more, which takes some microseconds. Those that stay are
@@ -125,19 +124,15 @@ pub(super) const fn envelope_in(parked: &mq_parked) -> mq_envelope {
 }
 
 /// Shows every receive here, and then every message.
-pub(crate) fn visit(front: &mq_front, visitor: &mut dyn FnMut(EntryOf<'_>)) {
+pub(crate) fn visit(front: &mq_front, visitor: &mut dyn FnMut(Shown)) {
     for parked in front.receives.entries() {
         if let Ok(pattern) = pattern_of(&parked) {
-            visitor(Entry::Posted(pattern, &parked.cookie));
+            visitor(Shown::Posted(pattern, parked.cookie));
         }
     }
     for parked in front.messages.entries() {
         if let Ok(envelope) = envelope_of(&parked) {
-            let message = Message {
-                cookie: parked.cookie,
-                bytes: parked.care,
-            };
-            visitor(Entry::Unexpected(envelope, &message));
+            visitor(Shown::Unexpected(envelope, parked.cookie));
         }
     }
 }

@@ -6,12 +6,12 @@
 
 use core::ffi::c_void;
 
-use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use mq_core::{Engine, Entry, Handle, MatchQueues, Source, TrafficClass};
+use mq_core::mpi::{MpiPattern, TagSelector};
+use mq_core::{Entry, Handle, MatchQueues};
 
 use super::layout::{MQ_FRONT_SLOT, mq_front, mq_parked, wanted_by};
 use super::memory::LEAST_ROOM;
-use crate::matching::{Matching, Queues};
+use crate::matching::Matching;
 use crate::types::{mq_handle, mq_pattern};
 
 /// At most this many staying receives come back, plus one that was just queued: each message is
@@ -23,7 +23,7 @@ const _: () = assert!((MOST_BACK as usize) < LEAST_ROOM, "there is room for them
 /// Brings everything left in the queues, few receives, back to the front, which is empty.
 ///
 /// # Cost
-/// Two searches for each receive, and a look at the entries of the contexts that the front knows.
+/// A look at the entries of the contexts that the front knows.
 pub(super) fn bring_back(front: &mut mq_front, matching: &mut Matching) {
     let Some(receives) = take_all(front, matching) else {
         matching.rest.put_off();
@@ -64,53 +64,30 @@ fn take_all(
 ) -> Option<Vec<(Handle, MpiPattern, *mut c_void)>> {
     let posted = matching.lengths().0 as usize;
     let engine = matching.engine_mut();
-    let mut patterns: Vec<MpiPattern> = Vec::with_capacity(posted);
+    let mut names: Vec<(Handle, MpiPattern)> = Vec::with_capacity(posted);
     for context in front.known_contexts() {
         if let Ok(queues) = engine.queues_for_message(context, 0) {
             queues.visit(&mut |entry| match entry {
-                Entry::Posted(pattern, _) if pattern.context().0 == context => {
-                    patterns.push(pattern);
+                Entry::Posted(name, pattern, _) if name.context().0 == context => {
+                    names.push((name, pattern));
                 }
                 _ => {}
             });
         }
-        if patterns.len() == posted {
+        if names.len() == posted {
             break;
         }
     }
     let is_masked = |pattern: &MpiPattern| matches!(pattern.tag(), TagSelector::Masked { .. });
-    if patterns.len() != posted || patterns.iter().any(is_masked) {
+    if names.len() != posted || names.iter().any(|(_, pattern)| is_masked(pattern)) {
         return None;
     }
-    let taken = patterns.into_iter().map(|pattern| {
-        let name = name_of_first(engine, &pattern);
-        let receive = engine.cancel(name).expect("it was found");
+    let taken = names.into_iter().map(|(name, pattern)| {
+        let receive = engine.cancel(name).expect("it is queued");
         (name, pattern, receive)
     });
     let mut taken: Vec<_> = taken.collect();
     // A structure that serves all contexts numbers its entries through all of them.
     taken.sort_by_key(|(name, ..)| name.sequence());
     Some(taken)
-}
-
-/// The name of a receive that is the first of its context: some message finds it.
-fn name_of_first(engine: &mut Engine<Queues>, pattern: &MpiPattern) -> Handle {
-    let source = match pattern.source() {
-        Source::Any => 0,
-        Source::Rank(rank) => rank.0,
-    };
-    let tag = match pattern.tag() {
-        TagSelector::Exact(tag) | TagSelector::Masked { wanted: tag, .. } => tag.0,
-        TagSelector::Any => 0,
-    };
-    let class = match pattern.class() {
-        TrafficClass::Unknown => TrafficClass::PointToPoint,
-        class => class,
-    };
-    let context = pattern.context().0;
-    let envelope = MpiEnvelope::new(context, source, tag).with_class(class);
-    let queues = engine.queues_for_message(context, source);
-    let found = queues.expect("a receive is queued").find_receive(&envelope);
-    let (name, ..) = found.expect("it matches what it asks for, and is the first");
-    name
 }

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::shell::thread_token;
 use crate::front::{self, mq_front};
-use crate::matching::{EntryOf, Matching};
+use crate::matching::{Matching, Shown};
 
 /// An engine in use by a call.
 pub(crate) struct Entered<'a> {
@@ -59,7 +59,7 @@ impl Entered<'_> {
 
     /// Shows every entry, in the front or behind it, to code that calls the caller's functions, with the
     /// protection of [`with_callbacks`](Self::with_callbacks): nothing moves.
-    pub(crate) fn visit(&mut self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
+    pub(crate) fn visit(&mut self, visitor: &mut dyn FnMut(Shown)) {
         // At least one of the two is empty.
         let is_in_front = !front::is_settled(&self.front);
         front::hide(&mut self.front, self.matching);
@@ -72,13 +72,13 @@ impl Entered<'_> {
 
     /// Shows every entry, behind the front and in it, to code that calls none of the caller's functions: the
     /// front stays as it is.
-    pub(crate) fn look(&self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
+    pub(crate) fn look(&self, visitor: &mut dyn FnMut(Shown)) {
         self.matching.visit(visitor);
         self.look_into_front(visitor);
     }
 
     /// The same for those in the front.
-    pub(crate) fn look_into_front(&self, visitor: &mut dyn FnMut(EntryOf<'_>)) {
+    pub(crate) fn look_into_front(&self, visitor: &mut dyn FnMut(Shown)) {
         front::visit(&self.front, visitor);
     }
 }

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::{Engine, Entry, Error, Removed, Source};
 
-use super::{Watch, show};
-use crate::matching::{EntryOf, Queues, RemovedOf, purge};
+use super::Watch;
+use crate::matching::{Queues, RemovedOf, Shown, purge};
 use crate::session::{Session, Tally};
 
 /// The numbers of the earliest messages of each envelope that stay queued.
@@ -18,7 +18,7 @@ impl Watch {
         &mut self,
         engine: &mut Engine<Queues>,
         context: Option<u32>,
-        select: &mut dyn FnMut(EntryOf<'_>) -> bool,
+        select: &mut dyn FnMut(Shown) -> bool,
         back: &mut dyn FnMut(&RemovedOf),
     ) -> Result<(), Error> {
         self.settle_search();
@@ -26,11 +26,7 @@ impl Watch {
         let purged = purge(
             engine,
             context,
-            &mut |entry| {
-                let mut chosen = false;
-                show(self, &entry, &mut |shown| chosen = select(shown));
-                chosen
-            },
+            &mut |entry| select(self.shown(&entry)),
             &mut |entry| removed.push(entry),
         );
         self.removed(engine, removed, back);
@@ -100,7 +96,7 @@ impl Watch {
     fn staying(&self, engine: &Engine<Queues>) -> Staying {
         let mut staying = Staying::new();
         engine.visit(&mut |entry| {
-            if let Entry::Unexpected(envelope, message) = entry {
+            if let Entry::Unexpected(_, envelope, message) = entry {
                 let number = self.messages.get(message.cookie).number;
                 let earliest = staying.entry(envelope).or_insert(number);
                 *earliest = number.min(*earliest);

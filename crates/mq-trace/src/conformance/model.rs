@@ -45,7 +45,7 @@ impl<P: Pattern> Model<P> {
     fn use_of(&self, counts: impl Fn(&P::Envelope) -> bool) -> Used {
         let mut used = Used::default();
         self.oracle.queues.visit(&mut |entry| {
-            if let Entry::Unexpected(envelope, queued) = entry
+            if let Entry::Unexpected(_, envelope, queued) = entry
                 && counts(&envelope)
             {
                 used.entries += 1;

@@ -145,8 +145,8 @@ pub(super) fn chosen<P: Pattern>(
     source: Option<u32>,
 ) -> bool {
     let (context, from, number) = match entry {
-        Entry::Posted(pattern, number) => (pattern.context(), pattern.source(), **number),
-        Entry::Unexpected(envelope, number) => {
+        Entry::Posted(_, pattern, number) => (pattern.context(), pattern.source(), **number),
+        Entry::Unexpected(_, envelope, number) => {
             let from = Source::Rank(envelope.source());
             (envelope.context(), from, **number)
         }
@@ -167,8 +167,8 @@ pub(super) fn show_removed<P: Pattern>(removed: &Removed<P, u32, u32>) -> String
 
 pub(super) fn show_entry<P: Pattern>(entry: &Entry<'_, P, u32, u32>) -> (u32, String) {
     match entry {
-        Entry::Posted(p, receive) => (p.context().0, format!("{p:?} {receive}")),
-        Entry::Unexpected(e, message) => (e.context().0, format!("{e:?} {message}")),
+        Entry::Posted(_, p, receive) => (p.context().0, format!("{p:?} {receive}")),
+        Entry::Unexpected(_, e, message) => (e.context().0, format!("{e:?} {message}")),
     }
 }
 

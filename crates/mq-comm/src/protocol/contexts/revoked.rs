@@ -149,8 +149,8 @@ impl<T: Transport> Core<T> {
         for context in number.contexts() {
             let mut ends = |entry: Entry<'_, MpiPattern, u32, u32>| {
                 let tag = match entry {
-                    Entry::Posted(pattern, _) => tag_of(&pattern),
-                    Entry::Unexpected(envelope, _) => envelope.tag().0,
+                    Entry::Posted(_, pattern, _) => tag_of(&pattern),
+                    Entry::Unexpected(_, envelope, _) => envelope.tag().0,
                 };
                 !is_of_agreement(tag)
             };

@@ -142,7 +142,7 @@ fn one_context_is_purged_and_no_other_whether_or_not_they_share_queues() {
         }
         let mut gone = Vec::new();
         let is_odd = |entry: Entry<'_, MpiPattern, u32, u32>| match entry {
-            Entry::Posted(pattern, _) => pattern.tag() == TagSelector::Exact(crate::Tag(1)),
+            Entry::Posted(_, pattern, _) => pattern.tag() == TagSelector::Exact(crate::Tag(1)),
             Entry::Unexpected(..) => false,
         };
         let purged = engine.purge_context(4, &mut |entry| !is_odd(entry), &mut |removed| {

@@ -89,8 +89,8 @@ impl Both {
         let mut gone = 0;
         self.queues.purge(
             &mut |entry| match entry {
-                crate::Entry::Posted(pattern, _) => pattern.source() == Source::from(rank),
-                crate::Entry::Unexpected(envelope, _) => envelope.source().0 == rank,
+                crate::Entry::Posted(_, pattern, _) => pattern.source() == Source::from(rank),
+                crate::Entry::Unexpected(_, envelope, _) => envelope.source().0 == rank,
             },
             &mut |removed| {
                 assert!(matches!(
