@@ -9,6 +9,7 @@
 
 use std::error::Error;
 
+use mq_core::config::Own;
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::{Lane, LaneId, List, Route, Routed, Sender};
 use mq_core::{Config, Footprint, MatchQueues, Meter, Scope, Tuning};
@@ -20,8 +21,8 @@ const TRACE: &str = concat!(
     "/../traces/lmp-melt16-r0.mqt.gz"
 );
 
-/// Ranks per node; the first ranks are on our node, since rank 0 replays the trace.
-const RANKS_PER_NODE: u32 = 4;
+/// The structure's parameter. The first ranks are on our node, since rank 0 replays the trace.
+struct RanksPerNode(u32);
 
 const SAME_NODE: LaneId = 0;
 const OTHER_NODES: LaneId = 1;
@@ -29,12 +30,13 @@ const OTHER_NODES: LaneId = 1;
 /// The two lanes. They are never created or freed, so most of the trait is trivial.
 #[derive(Debug)]
 struct Nodes {
+    ranks_per_node: u32,
     lanes: [Lane; 2],
 }
 
 impl Nodes {
-    fn lane_of(sender: Sender) -> LaneId {
-        if sender.rank.0 < RANKS_PER_NODE {
+    fn lane_of(&self, sender: Sender) -> LaneId {
+        if sender.rank.0 < self.ranks_per_node {
             SAME_NODE
         } else {
             OTHER_NODES
@@ -43,8 +45,10 @@ impl Nodes {
 }
 
 impl Route for Nodes {
-    fn from_config(_: &Config) -> Self {
+    fn from_config(config: &Config) -> Self {
+        let given = config.tuning.own.get::<RanksPerNode>();
         Self {
+            ranks_per_node: given.map_or(1, |ranks| ranks.0),
             lanes: [Lane::EMPTY; 2],
         }
     }
@@ -55,11 +59,11 @@ impl Route for Nodes {
     }
 
     fn find(&self, sender: Sender, _: &mut impl Meter) -> Option<LaneId> {
-        Some(Self::lane_of(sender))
+        Some(self.lane_of(sender))
     }
 
     fn find_or_make(&mut self, sender: Sender, _: &mut impl Meter) -> LaneId {
-        Self::lane_of(sender)
+        self.lane_of(sender)
     }
 
     fn lane(&self, id: LaneId) -> &Lane {
@@ -110,7 +114,8 @@ fn visited<Q>(trace: &Trace) -> Result<u64, Box<dyn Error>>
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32> + Footprint,
 {
-    let report = check_queues::<Q>(trace, &Tuning::default(), &mut |_| ());
+    let tuning = Tuning::default().with(|tuning| tuning.own = Own::new(RanksPerNode(4)));
+    let report = check_queues::<Q>(trace, &tuning, &mut |_| ());
     match report.first_mismatch {
         Some(mismatch) => Err(mismatch.to_string().into()),
         None => Ok(report.visits.total()),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::structures::Kind;
 
+pub use crate::own::Own;
 pub use crate::profile::Clusters;
 
 /// What a structure is created with.
@@ -80,6 +81,8 @@ pub struct Tuning {
     pub collective_k: f64,
     /// `clusters`: which ranks share a queue. If absent, all ranks share one.
     pub clusters: Option<Arc<Clusters>>,
+    /// Parameters of a structure of one's own. Those of the library ignore them.
+    pub own: Own,
 }
 
 impl Default for Tuning {
@@ -95,6 +98,7 @@ impl Default for Tuning {
             point_to_point_k: 8.0,
             collective_k: 8.0,
             clusters: None,
+            own: Own::default(),
         }
     }
 }

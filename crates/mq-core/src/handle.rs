@@ -58,8 +58,8 @@ impl Handle {
 }
 
 /// The name of one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find),
-/// [`visit`](crate::MatchQueues::visit) or [`queue_message`](crate::MatchQueues::queue_message). It is as safe to keep as a [`Handle`], but
-/// does not name a receive.
+/// [`visit`](crate::MatchQueues::visit) or [`queue_message`](crate::MatchQueues::queue_message). It is as safe to keep
+/// as a [`Handle`], but does not name a receive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MessageHandle(Handle);
 

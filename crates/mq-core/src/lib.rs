@@ -52,6 +52,7 @@ mod hash;
 mod memory;
 mod meter;
 pub mod mpi;
+mod own;
 mod pattern;
 mod profile;
 mod queues;

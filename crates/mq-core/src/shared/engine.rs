@@ -118,6 +118,37 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// An engine without contexts.
+    ///
+    /// A [high-water](EngineOptions::high_water) call that uses the engine gets it before it exists:
+    ///
+    /// ```
+    /// use std::sync::{Arc, Weak};
+    ///
+    /// use mq_core::mpi::{MpiEnvelope, MpiPattern};
+    /// use mq_core::shared::{SharedEngine, Sharding};
+    /// use mq_core::structures::Indexed;
+    /// use mq_core::{ContextOptions, EngineOptions, HighWater, Source};
+    ///
+    /// type Queues = Indexed<MpiPattern, u32, u32>;
+    ///
+    /// let engine = Arc::new_cyclic(|engine: &Weak<SharedEngine<Queues>>| {
+    ///     let engine = Weak::clone(engine);
+    ///     let marks = HighWater::NEVER.entries(2, 0);
+    ///     // The oldest message of tag 7 is dropped.
+    ///     let options = EngineOptions::new().high_water(marks, move |_| {
+    ///         if let Some(engine) = engine.upgrade() {
+    ///             let _ = engine.extract(&MpiPattern::new(0, Source::Any, 7));
+    ///         }
+    ///     });
+    ///     SharedEngine::with_options(options, Sharding::new())
+    /// });
+    /// engine.create_context(0, ContextOptions::new())?;
+    /// for number in 0..2 {
+    ///     let _ = engine.arrive(MpiEnvelope::new(0, 1, 7), number)?;
+    /// }
+    /// assert_eq!(engine.extract(&MpiPattern::new(0, 1, 7))?, Some((MpiEnvelope::new(0, 1, 7), 1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_options(options: EngineOptions<Q::Message>, sharding: Sharding) -> Self {
         let retired = options.first_sequence.min(MOST_AT_FIRST);
         Self {
