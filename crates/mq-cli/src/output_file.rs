@@ -1,5 +1,7 @@
 //! Files that are complete or absent.
 
+mod descriptor;
+
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -14,6 +16,9 @@ use signal_hook::consts::{
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
+pub(crate) use self::descriptor::is_stdout;
+
+use self::descriptor::Descriptor;
 use crate::error::Error;
 use crate::signals::{die_of, is_ignored};
 
@@ -23,6 +28,11 @@ const LINKS: usize = 40;
 /// Checks before any work is done whether a file can be written in its place. An existing file stays
 /// as it is; no file is left where none was.
 pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
+    if Descriptor::of(path).is_some() {
+        return fs::metadata(path)
+            .map(drop)
+            .map_err(|error| Error::write(path, error));
+    }
     let target = target(path);
     // The reader of a pipe would take the check for the whole output.
     if fs::metadata(&target).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
@@ -50,21 +60,23 @@ fn folder_of(file: &Path) -> &Path {
     }
 }
 
-/// Writes a file by `write`, which gets a path next to it: the file's own name never holds a partial file,
+/// Writes a file by `write`, which gets one next to it: the file's own name never holds a partial file,
 /// whenever the process is stopped or the disc is full. A file that is replaced keeps its mode. If the path
-/// is something other than a file, such as a device, that is written directly.
-pub(crate) fn write(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+/// is something other than a file, such as a device, that is written directly, and so is a file that the path
+/// names by a descriptor.
+pub(crate) fn write(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
+    if let Some(descriptor) = Descriptor::of(path) {
+        return write(descriptor.open(path)?);
+    }
     // A link stays a link.
     let target = target(path);
     let found = fs::metadata(&target).ok();
     if found.as_ref().is_some_and(|found| !found.is_file()) {
-        return write(path);
+        return write(File::create(path)?);
     }
     let beside = beside(&target, path);
     let part = Part::begin(beside.clone());
-    let written = found
-        .map_or(Ok(()), |found| empty(&beside, found.permissions()))
-        .and_then(|()| write(&beside));
+    let written = begin(&beside, found.map(|found| found.permissions())).and_then(write);
     part.end(|| {
         let written = written.and_then(|()| fs::rename(&beside, &target));
         if written.is_err() {
@@ -120,9 +132,22 @@ fn part() -> MutexGuard<'static, Option<PathBuf>> {
     PART.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes an empty file of this mode, before it has any content that not all may read.
-fn empty(path: &Path, mode: Permissions) -> io::Result<()> {
-    File::create(path)?.set_permissions(mode)
+/// Makes an empty file, of this mode before it has any content that not all may read.
+fn begin(path: &Path, mode: Option<Permissions>) -> io::Result<File> {
+    let file = File::create(path)?;
+    mode.map_or(Ok(()), |mode| file.set_permissions(mode))?;
+    Ok(file)
+}
+
+/// Puts the target of a link in its place; false if it is no link.
+fn follow(link: &mut PathBuf) -> bool {
+    let Ok(next) = fs::read_link(&*link) else {
+        return false;
+    };
+    // A relative target starts from the link's directory.
+    link.pop();
+    link.push(next);
+    true
 }
 
 /// The target of a file name that may be a link, even to a file that does not exist yet.
@@ -134,12 +159,9 @@ fn target(path: &Path) -> PathBuf {
     }
     let mut target = path.to_owned();
     for _ in 0..LINKS {
-        let Ok(next) = fs::read_link(&target) else {
+        if !follow(&mut target) {
             break;
-        };
-        // A relative target starts from the link's directory.
-        target.pop();
-        target.push(next);
+        }
     }
     target
 }
@@ -174,6 +196,8 @@ fn short(name: &OsStr) -> Cow<'_, OsStr> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     /// The names in a folder.
@@ -215,15 +239,13 @@ mod tests {
     fn what_could_not_be_finished_changes_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("t.mqt.gz");
-        let full = |beside: &Path| {
-            assert!(beside.extension().is_some_and(|ending| ending == "gz"));
-            assert!(!beside.to_string_lossy().ends_with(".mqt.gz"));
-            fs::write(beside, "a part")?;
+        let full = |mut part: File| {
+            part.write_all(b"a part")?;
             Err(io::Error::other("the disc is full"))
         };
         write(&path, full).expect_err("it failed");
         assert_eq!(names(folder.path()), [""; 0]);
-        write(&path, |beside| fs::write(beside, "old")).expect("written");
+        write(&path, |mut part| part.write_all(b"old")).expect("written");
         write(&path, full).expect_err("it failed");
         assert_eq!(fs::read_to_string(&path).expect("there"), "old");
         assert_eq!(names(folder.path()), ["t.mqt.gz"]);
@@ -236,32 +258,22 @@ mod tests {
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         fs::write(&target, "old").expect("written");
         std::os::unix::fs::symlink(&target, &link).expect("linked");
-        write(&link, |beside| fs::write(beside, "new")).expect("written");
+        write(&link, |mut part| part.write_all(b"new")).expect("written");
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&target).expect("there"), "new");
-        write(Path::new("/dev/null"), |device| {
-            assert_eq!(device, Path::new("/dev/null"));
-            fs::write(device, "lost")
+        write(Path::new("/dev/null"), |mut device| {
+            assert!(!device.metadata()?.is_file());
+            device.write_all(b"lost")
         })
         .expect("written");
     }
 
-    #[cfg(unix)]
     #[test]
-    fn a_link_says_by_its_own_name_whether_to_compress() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let at = |name: &str| folder.path().join(name);
-        for (link, target, is_packed) in [("a.mqt.gz", "a", true), ("b", "b.mqt.gz", false)] {
-            std::os::unix::fs::symlink(target, at(link)).expect("linked");
-            write(&at(link), |beside| {
-                assert_eq!(
-                    beside.extension().is_some_and(|ending| ending == "gz"),
-                    is_packed
-                );
-                fs::write(beside, "new")
-            })
-            .expect("written");
-            assert_eq!(fs::read_to_string(at(target)).expect("there"), "new");
+    fn a_part_is_compressed_as_its_file_and_is_no_trace() {
+        for (file, asked_for, is_packed) in [("a", "l.mqt.gz", true), ("b.mqt.gz", "l", false)] {
+            let part = beside(Path::new(file), Path::new(asked_for));
+            assert_eq!(part.extension().is_some_and(|end| end == "gz"), is_packed);
+            assert!(!part.to_string_lossy().ends_with(".mqt.gz"));
         }
     }
 
@@ -271,7 +283,7 @@ mod tests {
         for name in ["n".repeat(255), "\u{e4}".repeat(127)] {
             let path = folder.path().join(&name);
             prepare(&path).expect("it can be written");
-            write(&path, |part| fs::write(part, "all")).expect("there is room");
+            write(&path, |mut part| part.write_all(b"all")).expect("there is room");
             assert_eq!(fs::read_to_string(path).expect("it is there"), "all");
         }
         assert_eq!(names(folder.path()).len(), 2);
@@ -288,7 +300,7 @@ mod tests {
         link("../new.svg", "deep/second").expect("linked");
         prepare(&at("first")).expect("it can be written");
         assert!(!at("new.svg").exists());
-        write(&at("first"), |beside| fs::write(beside, "<svg>")).expect("written");
+        write(&at("first"), |mut part| part.write_all(b"<svg>")).expect("written");
         assert!(at("first").is_symlink() && at("deep/second").is_symlink());
         assert_eq!(fs::read_to_string(at("new.svg")).expect("there"), "<svg>");
         link("none/new.svg", "nowhere").expect("linked");
@@ -310,9 +322,10 @@ mod tests {
         };
         fs::write(&path, "old").expect("written");
         fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("set");
-        let private = |beside: &Path| {
-            assert_eq!(mode(beside), 0o600, "nobody else reads a part either");
-            fs::write(beside, "new")
+        let private = |mut part: File| {
+            let mode = part.metadata()?.permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "nobody else reads a part either");
+            part.write_all(b"new")
         };
         write(&path, private).expect("written");
         assert_eq!(fs::read_to_string(&path).expect("there"), "new");

@@ -58,8 +58,7 @@ fn write(
     operations: u64,
     make: impl FnOnce(&mut dyn FnMut(usize)) -> Vec<Line>,
 ) -> Result<Vec<Line>, Error> {
-    // What is there already stays, where its standard output is a file.
-    let file = output.filter(|path| !["-", "/dev/stdout"].map(Path::new).contains(path));
+    let file = output.filter(|path| *path != Path::new("-") && !output_file::is_stdout(path));
     file.map_or(Ok(()), output_file::prepare)?;
     let lines = {
         let bar = progress::bar(operations, "matching");
@@ -71,8 +70,14 @@ fn write(
     };
     match file {
         Some(path) => {
-            let written = output_file::write(path, |path| {
-                let writer = TraceWriter::create(path, header)?;
+            let packed = path
+                .extension()
+                .is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
+            let written = output_file::write(path, |file| {
+                let writer = match packed {
+                    true => TraceWriter::gzip(file, header)?,
+                    false => TraceWriter::new(file, header)?,
+                };
                 write_lines(writer, &lines)
             });
             written.map_err(|error| Error::write(path, error))?;

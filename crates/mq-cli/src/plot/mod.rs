@@ -7,7 +7,7 @@ pub(crate) mod series;
 #[cfg(target_os = "linux")]
 mod ticks;
 
-use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use plotters::coord::Shift;
@@ -41,7 +41,7 @@ const PANELS: usize = 24;
 
 /// Writes a drawn plot to a file.
 pub(crate) fn save(path: &Path, svg: &str) -> Result<(), Error> {
-    output_file::write(path, |beside| fs::write(beside, svg))
+    output_file::write(path, |mut file| file.write_all(svg.as_bytes()))
         .map_err(|error| Error::write(path, error))
 }
 

@@ -156,17 +156,49 @@ fn who_is_terminated_leaves_no_part_of_a_file() {
     assert_eq!(files(), 0);
 }
 
+/// What is written to an open file comes after what it has, and before what others write there.
+#[cfg(target_os = "linux")]
 #[test]
-fn what_standard_output_has_already_stays() {
-    let (_folder, path) = fresh("out");
-    let script =
-        "(echo before; \"$0\" generate depth --depth 3 -o /dev/stdout; echo after) >\"$1\"";
-    let mut run = Command::new("sh");
-    run.args(["-c", script, env!("CARGO_BIN_EXE_mq"), &text(&path)]);
-    assert!(run.status().expect("sh starts").success());
-    let all = std::fs::read_to_string(&path).expect("there");
-    assert!(
-        all.starts_with("before\n# mqtrace ") && all.ends_with("\nafter\n"),
-        "{all}"
-    );
+fn what_an_open_file_has_already_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    std::os::unix::fs::symlink("/dev/stderr", at("link.mqt")).expect("linked");
+    for (name, to) in [
+        ("/dev/stdout", ">"),
+        ("/dev/fd/1", ">"),
+        ("/proc/self/fd/1", ">"),
+        ("/dev/stderr", "2>"),
+        ("/dev/fd/2", "2>"),
+        ("link.mqt", "2>"),
+        ("/dev/fd/3", "3>>"),
+    ] {
+        let number = to.trim_end_matches('>').parse().unwrap_or(1);
+        let script = format!(
+            "(echo before >&{number}; \"$0\" generate depth --depth 3 -o {name}; echo after >&{number}) {to} log"
+        );
+        let mut run = Command::new("sh");
+        run.args(["-c", &script, env!("CARGO_BIN_EXE_mq")]);
+        let ended = run.current_dir(folder.path()).status().expect("sh starts");
+        assert!(ended.success(), "{name}");
+        let all = std::fs::read_to_string(at("log")).expect("there");
+        assert!(
+            all.starts_with("before\n# mqtrace ") && all.ends_with("\nafter\n"),
+            "{name}: {all}"
+        );
+        std::fs::remove_file(at("log")).expect("removed");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_says_by_its_own_name_whether_to_compress() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    for (link, target, is_packed) in [("a.mqt.gz", "a", true), ("b", "b.mqt.gz", false)] {
+        std::os::unix::fs::symlink(target, at(link)).expect("linked");
+        let run = mq(&["generate", "depth", "-o", &text(&at(link))]);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+        let bytes = std::fs::read(at(target)).expect("there");
+        assert_eq!(bytes.starts_with(&[0x1f, 0x8b]), is_packed);
+    }
 }

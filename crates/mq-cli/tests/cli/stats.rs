@@ -239,6 +239,21 @@ fn the_plot_has_a_panel_for_each_trace() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_plot_may_go_to_a_file_that_is_open() {
+    let (folder, trace) = file("t.mqt", "# mqtrace 1\na 0 1 2\n");
+    let at = |name: &str| folder.path().join(name);
+    std::os::unix::fs::symlink("/dev/stderr", at("err.svg")).expect("linked");
+    std::fs::write(at("log"), "before\n").expect("written");
+    let log = std::fs::OpenOptions::new().append(true).open(at("log"));
+    let mut stats = command(&["stats", &trace, "--plot", &text(&at("err.svg"))]);
+    let stats = stats.stderr(log.expect("there")).output();
+    assert!(stats.expect("mq starts").status.success());
+    let log = std::fs::read_to_string(at("log")).expect("there");
+    assert!(log.starts_with("before\n<svg "), "{log}");
+}
+
 #[test]
 fn an_empty_trace_has_no_numbers_to_divide_by() {
     let (folder, trace) = file("empty.mqt", "# mqtrace 1\n");
