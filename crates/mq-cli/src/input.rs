@@ -9,8 +9,9 @@ use mq_core::structures::RankHeads;
 use mq_trace::{Header, Trace, TraceError, TraceReader, is_of_a_recording};
 
 use crate::error::Error;
+use crate::ranks::Jobs;
 use crate::report::{Fields, counted};
-use crate::{ended, progress, ranks, say, trace_names};
+use crate::{ended, progress, say, trace_names};
 
 /// The name of standard input.
 const STDIN: &str = "standard input";
@@ -224,33 +225,40 @@ pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Good>, LeftOut), Error> {
     Ok((traces, left_out))
 }
 
-/// Says what the traces themselves do not show: that they end early, or that a directory has not those of all ranks.
+/// Says what the traces themselves do not show: that they end early, or that a directory has not those of all ranks, or
+/// several of one.
 fn tell(traces: &[Good], files: &[Found]) {
     let facts = || traces.iter().map(|good| &good.facts);
     let early = facts().map(|facts| (facts.name.clone(), facts.ended_early.as_ref()));
     ended::sentences(early).iter().for_each(|early| say(early));
     // Whoever names a single file wants no other; but one in a directory that was named is not missing there.
-    let mut directories: BTreeMap<PathBuf, (PathBuf, HashSet<String>)> = BTreeMap::new();
+    let mut directories: BTreeMap<PathBuf, (PathBuf, Vec<&Facts>)> = BTreeMap::new();
     for file in files {
         if let Found::Inside(path) = file {
             let directory = recorded_into(path);
             let whole = whole(&directory);
-            directories
-                .entry(whole)
-                .or_insert((directory, HashSet::new()));
+            directories.entry(whole).or_insert((directory, Vec::new()));
         }
     }
-    for file in files {
-        let directory = file.path().map(|path| whole(&recorded_into(path)));
-        if let Some((_, names)) = directory.and_then(|whole| directories.get_mut(&whole)) {
-            names.insert(file.name());
+    let paths = files
+        .iter()
+        .filter_map(|file| Some((file.name(), file.path()?)));
+    let paths: HashMap<String, &Path> = paths.collect();
+    for facts in facts() {
+        let directory = paths
+            .get(&facts.name)
+            .map(|path| whole(&recorded_into(path)));
+        if let Some((_, inside)) = directory.and_then(|whole| directories.get_mut(&whole)) {
+            inside.push(facts);
         }
     }
-    for (directory, names) in directories.values() {
-        let inside = facts().filter(|facts| names.contains(&facts.name));
-        let headers: Vec<Fields> = inside.map(|facts| Fields::of(&facts.header)).collect();
-        for missing in ranks::missing(headers.iter()) {
-            say(&format!("{}: {missing}", directory.display()));
+    for (directory, inside) in directories.values() {
+        let headers = inside.iter().map(|facts| Fields::of(&facts.header));
+        let headers: Vec<Fields> = headers.collect();
+        let names = inside.iter().map(|facts| &*facts.name);
+        let jobs = Jobs::of(names.zip(&headers));
+        for sentence in jobs.missing().iter().chain(&jobs.repeated()) {
+            say(&format!("{}: {sentence}", directory.display()));
         }
     }
 }

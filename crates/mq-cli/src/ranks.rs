@@ -1,8 +1,9 @@
-//! Which ranks' traces are missing.
+//! Which ranks' traces are missing, and which have several.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::report::{Fields, count, some};
+use crate::report::{Fields, count, counted, some};
+use crate::trace_names;
 
 /// The most missing ranks that are named.
 const NAMED: usize = 3;
@@ -10,36 +11,51 @@ const NAMED: usize = 3;
 /// What the processes of one job have in common in their headers: the library, their number, and the job's name.
 type Job = (String, u64, String);
 
-/// In words, of how many ranks of a job there are traces, for each job of which not all are there. Headers without
-/// `rank` and `ranks` say nothing.
-pub(crate) fn missing<'a>(headers: impl Iterator<Item = &'a Fields>) -> Vec<String> {
-    let mut jobs: BTreeMap<Job, BTreeSet<u64>> = BTreeMap::new();
-    for header in headers {
-        // `mq generate` makes the trace of one process.
-        if header.get("source") == Some("generated") {
-            continue;
+/// The traces of each rank of each job, by their names. Headers without `rank` and `ranks` say nothing.
+pub(crate) struct Jobs<'a>(BTreeMap<Job, BTreeMap<u64, Vec<&'a str>>>);
+
+impl<'a> Jobs<'a> {
+    /// Of traces by their names and headers.
+    pub(crate) fn of<'h>(traces: impl Iterator<Item = (&'a str, &'h Fields)>) -> Self {
+        let mut jobs: BTreeMap<Job, BTreeMap<u64, Vec<&str>>> = BTreeMap::new();
+        for (name, header) in traces {
+            // `mq generate` makes the trace of one process.
+            if header.get("source") == Some("generated") {
+                continue;
+            }
+            let number = |key| header.get(key)?.parse::<u64>().ok();
+            let (Some(rank), Some(ranks)) = (number("rank"), number("ranks")) else {
+                continue;
+            };
+            let text = |key| header.get(key).unwrap_or_default().to_owned();
+            let found = jobs.entry((text("source"), ranks, text("job")));
+            let found = found.or_default();
+            if rank < ranks {
+                found.entry(rank).or_default().push(name);
+            }
         }
-        let number = |key| header.get(key)?.parse::<u64>().ok();
-        let (Some(rank), Some(ranks)) = (number("rank"), number("ranks")) else {
-            continue;
-        };
-        let text = |key| header.get(key).unwrap_or_default().to_owned();
-        let found = jobs.entry((text("source"), ranks, text("job")));
-        let found = found.or_default();
-        if rank < ranks {
-            found.insert(rank);
-        }
+        Self(jobs)
     }
-    jobs.iter().filter_map(sentence).collect()
+
+    /// In words, of how many ranks of a job there are traces, for each job of which not all are there.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        self.0.iter().filter_map(missing).collect()
+    }
+
+    /// In words, which rank of a job has several traces, for each job in which one has: they are counted as those of
+    /// as many processes.
+    pub(crate) fn repeated(&self) -> Vec<String> {
+        self.0.iter().filter_map(repeated).collect()
+    }
 }
 
-fn sentence((job, found): (&Job, &BTreeSet<u64>)) -> Option<String> {
-    let (_, ranks, name) = job;
+fn missing((job, found): (&Job, &BTreeMap<u64, Vec<&str>>)) -> Option<String> {
+    let (_, ranks, _) = job;
     let lacking = ranks - found.len() as u64;
     if lacking == 0 {
         return None;
     }
-    let absent = (0..*ranks).filter(|rank| !found.contains(rank));
+    let absent = (0..*ranks).filter(|rank| !found.contains_key(rank));
     let mut named: Vec<String> = absent.take(NAMED).map(count).collect();
     // The others are only counted: a header may give any number.
     let more = lacking - named.len() as u64;
@@ -49,16 +65,37 @@ fn sentence((job, found): (&Job, &BTreeSet<u64>)) -> Option<String> {
         0 => String::new(),
         more => format!(" and {} more", count(more)),
     };
-    let of_job = match name.as_str() {
-        "" => String::new(),
-        name => format!(" of job {name}"),
-    };
     Some(format!(
-        "traces of {} of {} ranks{of_job}: {}{more} {verb} missing",
+        "traces of {} of {} ranks{}: {}{more} {verb} missing",
         count(found.len()),
         count(*ranks),
+        of_job(job),
         some(&named)
     ))
+}
+
+fn repeated((job, found): (&Job, &BTreeMap<u64, Vec<&str>>)) -> Option<String> {
+    let mut several = found.iter().filter(|(_, names)| names.len() > 1);
+    let (&rank, names) = several.next()?;
+    let more = match several.count() {
+        0 => String::new(),
+        1 => "; so has another rank".into(),
+        more => format!("; so have {} more ranks", count(more)),
+    };
+    Some(format!(
+        "rank {}{} has {}: {}{more}",
+        count(rank),
+        of_job(job),
+        counted(names.len(), "trace"),
+        some(&trace_names::distinct(names))
+    ))
+}
+
+fn of_job((_, _, name): &Job) -> String {
+    match name.as_str() {
+        "" => String::new(),
+        name => format!(" of job {name}"),
+    }
 }
 
 #[cfg(test)]
@@ -71,7 +108,11 @@ mod tests {
         let header =
             |rank: &&str| Fields::of(&Header::new().with("rank", rank).with("ranks", ranks));
         let headers: Vec<Fields> = found.iter().map(header).collect();
-        missing(headers.iter())
+        missing(&headers)
+    }
+
+    fn missing(headers: &[Fields]) -> Vec<String> {
+        Jobs::of(headers.iter().map(|header| ("t.mqt", header))).missing()
     }
 
     #[test]
@@ -86,10 +127,10 @@ mod tests {
         // Not a rank of that job, and no numbers.
         assert_eq!(said("1", &["7"]), ["traces of 0 of 1 ranks: 0 is missing"]);
         assert_eq!(said("many", &["0"]), [""; 0]);
-        assert_eq!(missing([Fields::of(&Header::new())].iter()), [""; 0]);
+        assert_eq!(missing(&[Fields::of(&Header::new())]), [""; 0]);
         let generated = Header::new().with("source", "generated").with("rank", 0);
         let generated = [Fields::of(&generated.with("ranks", 64))];
-        assert_eq!(missing(generated.iter()), [""; 0]);
+        assert_eq!(missing(&generated), [""; 0]);
     }
 
     #[test]
@@ -100,6 +141,27 @@ mod tests {
         };
         let headers = [header(0, "a"), header(0, "b"), header(1, "a")];
         let expected = ["traces of 1 of 2 ranks of job b: 1 is missing"];
-        assert_eq!(missing(headers.iter()), expected);
+        assert_eq!(missing(&headers), expected);
+    }
+
+    #[test]
+    fn ranks_with_several_traces_are_named_and_counted() {
+        let repeated = |traces: &[(&str, &str, u64)]| {
+            let header = |&(_, job, rank): &(&str, &str, u64)| {
+                let header = Header::new().with("rank", rank).with("ranks", 4);
+                Fields::of(&header.with("job", job))
+            };
+            let headers: Vec<Fields> = traces.iter().map(header).collect();
+            let names = traces.iter().map(|&(name, ..)| name);
+            Jobs::of(names.zip(&headers)).repeated()
+        };
+        assert_eq!(repeated(&[("d/a", "1", 0), ("d/b", "2", 0)]), [""; 0]);
+        let mut traces = vec![("d/a", "1", 0), ("d/a.gz", "1", 0), ("d/r3", "1", 3)];
+        let one = "rank 0 of job 1 has 2 traces: a, a.gz";
+        assert_eq!(repeated(&traces), [one]);
+        traces.push(("e/r3", "1", 3));
+        assert_eq!(repeated(&traces), [format!("{one}; so has another rank")]);
+        traces.extend([("d/r1", "1", 1), ("e/r1", "1", 1)]);
+        assert_eq!(repeated(&traces), [format!("{one}; so have 2 more ranks")]);
     }
 }

@@ -21,7 +21,8 @@ use self::output::Scratch;
 use self::prefix::Prefix;
 use crate::cli::{Format, RecordOptions};
 use crate::error::{Error, not_started};
-use crate::{FAILED, exit, exit_code, ranks, report, say, signals};
+use crate::ranks::Jobs;
+use crate::{FAILED, exit, exit_code, report, say, signals};
 
 /// The environment variable that tells the patched library where to write traces.
 const TRACE: &str = "MQ_TRACE";
@@ -147,8 +148,10 @@ fn finish(options: &RecordOptions, scratch: &Scratch) -> Result<bool, Error> {
     if collected.is_empty() {
         return Err(Error::Untraced(untraced(options)));
     }
-    let headers = collected.iter().filter_map(|one| one.about.header.as_ref());
-    for missing in ranks::missing(headers) {
+    let headers = collected
+        .iter()
+        .filter_map(|one| Some((&*one.trace, one.about.header.as_ref()?)));
+    for missing in Jobs::of(headers).missing() {
         say(&format!(
             "{missing}: {LAUNCHER} Do all machines share the directory of --output?"
         ));

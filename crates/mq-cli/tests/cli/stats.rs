@@ -419,3 +419,22 @@ fn a_trace_that_ended_early_is_said_to_have() {
         assert!(run.stderr.contains(&said), "{command}: {}", run.stderr);
     }
 }
+
+#[test]
+fn a_rank_with_several_traces_in_a_directory_is_named() {
+    let header = "# mqtrace 1 source=openmpi-5.0.7-ob1 rank=0 ranks=1 job=7";
+    let lines = format!("{header}\na 0 1 2\n");
+    let (folder, trace) = file("r0.mqt", &lines);
+    let directory = text(folder.path());
+    let run = mq(&["stats", &directory]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    // As `gunzip -k` leaves them.
+    std::fs::write(folder.path().join("r0.mqt.gz"), &lines).expect("written");
+    let said = format!("mq: {directory}: rank 0 of job 7 has 2 traces: r0.mqt, r0.mqt.gz\n");
+    for command in ["stats", "replay", "advise"] {
+        let run = mq(&[command, &directory]);
+        assert_eq!((run.code, &run.stderr), (0, &said), "{command}");
+    }
+    let run = mq(&["stats", &trace, &format!("{trace}.gz")]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "both were named");
+}
