@@ -29,13 +29,16 @@ pub(crate) struct LeftOut {
 impl LeftOut {
     /// A trace, in memory; none if it is left out, although it could be read before: a recording may still be
     /// writing the traces of a directory.
-    pub(crate) fn read(&mut self, good: Good) -> Result<Option<Trace>, Error> {
+    pub(crate) fn read(&mut self, good: Good) -> Result<Option<Held>, Error> {
         let (path, is_inside) = match good.source {
-            Source::Read(trace) => return Ok(Some(trace)),
+            Source::Read(trace) => {
+                let ended_early = good.facts.ended_early;
+                return Ok(Some(Held { trace, ended_early }));
+            }
             Source::There(path, is_inside) => (path, is_inside),
         };
         let spinner = progress::spinner(&format!("reading {}", path.display()));
-        let read = Trace::open(path);
+        let read = Trace::open(&path);
         drop(spinner);
         match read {
             Err(error) if is_inside => {
@@ -43,7 +46,7 @@ impl LeftOut {
                 self.files += 1;
                 Ok(None)
             }
-            read => Ok(Some(read?)),
+            read => Ok(Some(Held::of(read?, Some(&path)))),
         }
     }
 
@@ -130,6 +133,21 @@ impl Found {
             _ => Source::Read(trace),
         };
         Ok(Good { facts, source })
+    }
+}
+
+/// A trace in memory.
+pub(crate) struct Held {
+    pub(crate) trace: Trace,
+    /// Why it ends before what it records, if it does: by what was read, since its process may have come to the end
+    /// after it was first looked at.
+    pub(crate) ended_early: Option<String>,
+}
+
+impl Held {
+    fn of(trace: Trace, path: Option<&Path>) -> Self {
+        let ended_early = ended::of(path, trace.header());
+        Self { trace, ended_early }
     }
 }
 

@@ -15,9 +15,10 @@ use self::evidence::Evidence;
 use self::verdict::Verdict;
 use crate::cli::{AdviseOptions, Format};
 use crate::error::Error;
-use crate::input::Good;
+use crate::input::{Good, Held};
 use crate::replay::{self, Replayed};
 use crate::report::Fields;
+use crate::stats::Summary;
 use crate::{input, report, stats, trace_names};
 
 /// The advice on one trace, or on all together. The fields are keys of the JSON output.
@@ -67,13 +68,13 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     let mut reproduced = true;
     let mut advices = Vec::with_capacity(traces.len());
     for (good, label) in traces.into_iter().zip(&labels) {
-        let ended_early = good.facts.ended_early.clone();
-        let Some(trace) = left_out.read(good)? else {
+        let Some(Held { trace, ended_early }) = left_out.read(good)? else {
             continue;
         };
         let (replayed, same) = replay::replay(&trace, &choices, repetitions);
         reproduced &= same;
-        let advice = Advice::on(&trace, ended_early, &replayed, label, repetitions);
+        let summary = stats::describe(&trace, ended_early, None)?;
+        let advice = Advice::on(&trace, summary, &replayed, label, repetitions);
         if options.format == Format::Table && !options.summary {
             let separator = if advices.is_empty() { "" } else { "\n" };
             let text = table::render(&replayed, &advice, repetitions);
@@ -129,12 +130,11 @@ fn choices(mut asked: Vec<Choice>, traces: &[Good]) -> Vec<Choice> {
 impl Advice {
     fn on(
         trace: &Trace,
-        ended_early: Option<String>,
+        summary: Summary,
         replayed: &Replayed,
         label: &str,
         wanted: usize,
     ) -> Self {
-        let (summary, _) = stats::describe(trace, ended_early);
         let own = own::structure(trace.header());
         let run_seconds = match Span::of(trace.header()) {
             Span::Of(time) => Some(time.as_secs_f64()),

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::{Format, ReplayOptions, Timed};
 use crate::error::Error;
-use crate::input::{Good, LeftOut};
+use crate::input::{Good, Held, LeftOut};
 use crate::library::Library;
 use crate::report::JsonList;
 use crate::timing::{Timing, Timings, measure, ns_per_op};
@@ -109,7 +109,7 @@ fn replay_all(
 ) -> Result<bool, Error> {
     let mut reproduced = true;
     for good in traces {
-        let Some(trace) = left_out.read(good)? else {
+        let Some(Held { trace, .. }) = left_out.read(good)? else {
             continue;
         };
         let (result, same) = replay(&trace, kinds, options.timed.repeat as usize);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Summary;
-use super::searches::{SearchLengths, Searched};
+use super::searches::Searched;
 use crate::report::{Cells, Fields, count, counted, decimal, percent, some, table};
 use crate::trace_names;
 
@@ -21,18 +21,18 @@ const HEADER: [&str; 9] = [
 
 /// A row for each trace and one for all together. The fields are keys of the JSON output.
 #[derive(Serialize)]
-pub(super) struct All<'a> {
+pub(super) struct All {
     /// Traces with the most entries compared come first.
-    traces: Vec<Named<'a>>,
+    traces: Vec<Named>,
     all: Row,
 }
 
 /// The row of one trace.
 #[derive(Serialize)]
-struct Named<'a> {
-    trace: &'a str,
-    header: &'a Fields,
-    ended_early: Option<&'a str>,
+pub(super) struct Named {
+    trace: String,
+    header: Fields,
+    ended_early: Option<String>,
     /// Its unique name in a table.
     #[serde(skip)]
     name: String,
@@ -41,7 +41,7 @@ struct Named<'a> {
 }
 
 /// The figures of one trace or of several together.
-#[derive(Serialize)]
+#[derive(Serialize, Default)]
 struct Row {
     operations: u64,
     mismatches: u64,
@@ -55,20 +55,28 @@ struct Row {
     unexpected_searches: Searched,
 }
 
-impl<'a> All<'a> {
-    pub(super) fn of(summaries: &'a [Summary]) -> Self {
-        let paths: Vec<&str> = summaries.iter().map(|summary| &*summary.trace).collect();
+impl Named {
+    /// The row of a described trace.
+    pub(super) fn of(summary: &Summary) -> Self {
+        Self {
+            trace: summary.trace.clone(),
+            header: summary.header.clone(),
+            ended_early: summary.ended_early.clone(),
+            name: String::new(),
+            row: Row::of(summary),
+        }
+    }
+}
+
+impl All {
+    pub(super) fn of(mut traces: Vec<Named>) -> Self {
+        let paths: Vec<&str> = traces.iter().map(|one| &*one.trace).collect();
         let names = trace_names::distinct(&paths);
-        let named = summaries.iter().zip(names).map(|(summary, name)| Named {
-            trace: &summary.trace,
-            header: &summary.header,
-            ended_early: summary.ended_early.as_deref(),
-            name,
-            row: Row::of(std::slice::from_ref(summary)),
-        });
-        let mut traces: Vec<Named<'_>> = named.collect();
+        for (one, name) in traces.iter_mut().zip(names) {
+            one.name = name;
+        }
+        let all = Row::together(traces.iter().map(|one| &one.row));
         traces.sort_by(|a, b| b.row.compared().total_cmp(&a.row.compared()));
-        let all = Row::of(summaries);
         Self { traces, all }
     }
 
@@ -104,21 +112,34 @@ impl<'a> All<'a> {
 }
 
 impl Row {
-    fn of(summaries: &[Summary]) -> Self {
-        let sum = |of: &dyn Fn(&Summary) -> u64| summaries.iter().map(of).sum::<u64>();
-        let most = |of: &dyn Fn(&Summary) -> u64| summaries.iter().map(of).max().unwrap_or(0);
+    fn of(summary: &Summary) -> Self {
         Self {
-            operations: sum(&|s| s.operations as u64),
-            mismatches: sum(&|s| s.mismatches as u64),
-            receives: sum(&|s| s.traffic.receives),
-            wildcard_receives: sum(&|s| s.traffic.wildcard_receives),
-            messages: sum(&|s| s.traffic.messages),
-            unexpected: sum(&|s| s.traffic.unexpected),
-            max_posted: most(&|s| s.max_posted as u64),
-            max_unexpected: most(&|s| s.max_unexpected as u64),
-            posted_searches: together(summaries.iter().map(|s| &s.posted_searches)),
-            unexpected_searches: together(summaries.iter().map(|s| &s.unexpected_searches)),
+            operations: summary.operations as u64,
+            mismatches: summary.mismatches as u64,
+            receives: summary.traffic.receives,
+            wildcard_receives: summary.traffic.wildcard_receives,
+            messages: summary.traffic.messages,
+            unexpected: summary.traffic.unexpected,
+            max_posted: summary.max_posted as u64,
+            max_unexpected: summary.max_unexpected as u64,
+            posted_searches: Searched::of(&summary.posted_searches),
+            unexpected_searches: Searched::of(&summary.unexpected_searches),
         }
+    }
+
+    fn together<'a>(rows: impl Iterator<Item = &'a Self>) -> Self {
+        rows.fold(Self::default(), |sum, one| Self {
+            operations: sum.operations + one.operations,
+            mismatches: sum.mismatches + one.mismatches,
+            receives: sum.receives + one.receives,
+            wildcard_receives: sum.wildcard_receives + one.wildcard_receives,
+            messages: sum.messages + one.messages,
+            unexpected: sum.unexpected + one.unexpected,
+            max_posted: sum.max_posted.max(one.max_posted),
+            max_unexpected: sum.max_unexpected.max(one.max_unexpected),
+            posted_searches: sum.posted_searches.with(&one.posted_searches),
+            unexpected_searches: sum.unexpected_searches.with(&one.unexpected_searches),
+        })
     }
 
     /// Entries that the searches compared, in one list.
@@ -139,10 +160,4 @@ impl Row {
             count(self.max_posted.max(self.max_unexpected)),
         ]
     }
-}
-
-/// The searches of all traces together.
-fn together<'a>(all: impl Iterator<Item = &'a SearchLengths>) -> Searched {
-    all.map(Searched::of)
-        .fold(Searched::default(), |sum, one| sum.with(&one))
 }

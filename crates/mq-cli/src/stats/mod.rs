@@ -10,15 +10,16 @@ use mq_core::structures::Kind;
 use mq_trace::{Operation, Sample, Trace, check_with};
 use serde::Serialize;
 
-use self::all::All;
+use self::all::{All, Named};
 pub(crate) use self::lengths::Lengths;
 pub(crate) use self::searches::Searched;
 use self::searches::{SearchLengths, Searches};
 pub(crate) use self::traffic::Traffic;
 use crate::cli::{Format, StatsOptions};
 use crate::error::Error;
+use crate::input::{Good, Held, LeftOut};
 use crate::library::Library;
-use crate::report::Fields;
+use crate::report::{Fields, JsonList};
 use crate::{input, output_file, plot, progress, report, trace_names};
 
 /// Operations between two steps of the progress bar.
@@ -63,49 +64,117 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
         .plot
         .as_deref()
         .map_or(Ok(()), output_file::prepare)?;
-    let mut summaries = Vec::with_capacity(traces.len());
-    let mut lengths = Vec::with_capacity(traces.len());
-    for good in traces {
-        let ended_early = good.facts.ended_early.clone();
-        let Some(trace) = left_out.read(good)? else {
-            continue;
-        };
-        // Kept in memory only while it is described.
-        let (summary, queued) = describe(&trace, ended_early);
-        summaries.push(summary);
-        lengths.push(queued);
-    }
-    if summaries.is_empty() {
+    let mut printer = Printer::new(options);
+    let lengths = match describe_all(traces, &mut left_out, options, &mut printer) {
+        Ok(lengths) => lengths,
+        // Traces that were left out are reported even if nobody reads the output any more.
+        Err(Error::ClosedPipe) => return left_out.verdict(),
+        Err(error) => {
+            printer.give_up();
+            return Err(error);
+        }
+    };
+    if printer.rows.is_empty() {
         return left_out.verdict();
     }
+    let printed = printer.end();
     if let Some(path) = &options.plot {
         plot::save(path, &plot::lengths::draw(&lengths)?)?;
     }
-    let all = All::of(&summaries);
-    let printed = match (options.format, options.summary) {
-        (Format::Json, false) => report::print_json(&summaries),
-        (Format::Json, true) => report::print_json(&all),
-        (Format::Table, true) => report::print(&all.render()),
-        (Format::Table, false) => {
-            let mut texts: Vec<String> = summaries.iter().map(tables::render).collect();
-            if summaries.len() > 1 {
-                texts.push(all.render());
-            }
-            report::print(&texts.join("\n"))
-        }
-    };
-    // Traces that were left out are reported even if nobody reads the output any more.
     left_out.verdict()?;
     printed
 }
 
-/// Replays a trace through `list` and counts. `ended_early` is why it ends before what it records, if it does.
-pub(crate) fn describe(trace: &Trace, ended_early: Option<String>) -> (Summary, Lengths) {
+/// Describes and prints the traces one after the other; returns their queue lengths, if they are to be plotted.
+fn describe_all(
+    traces: Vec<Good>,
+    left_out: &mut LeftOut,
+    options: &StatsOptions,
+    printer: &mut Printer,
+) -> Result<Vec<Lengths>, Error> {
+    let is_plotted = options.plot.is_some();
+    let mut lengths = Vec::new();
+    for good in traces {
+        let Some(Held { trace, ended_early }) = left_out.read(good)? else {
+            continue;
+        };
+        let mut queued = is_plotted.then(|| Lengths::new(trace.name(), trace.operations().len()));
+        let summary = describe(&trace, ended_early, queued.as_mut())?;
+        // Kept in memory only while it is described.
+        drop(trace);
+        lengths.extend(queued);
+        match printer.add(&summary) {
+            // Nobody reads the output any more, but the plot is still wanted.
+            Err(Error::ClosedPipe) if is_plotted => {}
+            printed => printed?,
+        }
+    }
+    Ok(lengths)
+}
+
+/// Prints what is known of each trace at once, and keeps its row of the table of all.
+struct Printer {
+    is_summary: bool,
+    /// The list of the objects, for JSON output.
+    list: Option<JsonList>,
+    rows: Vec<Named>,
+}
+
+impl Printer {
+    fn new(options: &StatsOptions) -> Self {
+        Self {
+            is_summary: options.summary,
+            list: (options.format == Format::Json).then(JsonList::default),
+            rows: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, summary: &Summary) -> Result<(), Error> {
+        let separator = if self.rows.is_empty() { "" } else { "\n" };
+        self.rows.push(Named::of(summary));
+        match &mut self.list {
+            _ if self.is_summary => Ok(()),
+            Some(list) => list.add(std::slice::from_ref(summary)),
+            None => report::print(&format!("{separator}{}", tables::render(summary))),
+        }
+    }
+
+    fn end(self) -> Result<(), Error> {
+        match self.list {
+            Some(list) if !self.is_summary => list.end(),
+            Some(_) => report::print_json(&All::of(self.rows)),
+            None if self.is_summary => report::print(&All::of(self.rows).render()),
+            None if self.rows.len() > 1 => {
+                report::print(&format!("\n{}", All::of(self.rows).render()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the list, so that it can be read. A table of some would be taken for that of all.
+    fn give_up(self) {
+        if let Some(list) = self
+            .list
+            .filter(|_| !self.is_summary && !self.rows.is_empty())
+        {
+            // The failure before is the one that is told.
+            let _ = list.end();
+        }
+    }
+}
+
+/// Replays a trace through `list` and counts. `ended_early` is why it ends before what it records, if it does; its
+/// queue lengths are added to `lengths`.
+pub(crate) fn describe(
+    trace: &Trace,
+    ended_early: Option<String>,
+    mut lengths: Option<&mut Lengths>,
+) -> Result<Summary, Error> {
     let operations = trace.operations();
     let bar = progress::bar(operations.len() as u64, &trace_names::label(trace.name()));
-    let mut posted = Searches::default();
-    let mut unexpected = Searches::default();
-    let mut lengths = Lengths::new(trace.name(), operations.len());
+    let arrivals = trace.messages() as usize;
+    let mut posted = Searches::with_room_for(arrivals, trace)?;
+    let mut unexpected = Searches::with_room_for(operations.len() - arrivals, trace)?;
     let mut observe = |sample: Sample| {
         match operations[sample.operation] {
             Operation::Arrive { .. } => posted.add(sample.posted_visited),
@@ -114,14 +183,16 @@ pub(crate) fn describe(trace: &Trace, ended_early: Option<String>) -> (Summary, 
             }
             Operation::Cancel { .. } => {}
         }
-        lengths.add(sample.operation, sample.posted, sample.unexpected);
+        if let Some(lengths) = &mut lengths {
+            lengths.add(sample.operation, sample.posted, sample.unexpected);
+        }
         if sample.operation.is_multiple_of(STEP) {
             bar.set_position(sample.operation as u64);
         }
     };
     let report = check_with(trace, Kind::List, &mut observe);
     let library = Library::of(trace.header());
-    let summary = Summary {
+    Ok(Summary {
         trace: trace.name().into(),
         header: Fields::of(trace.header()),
         ended_early,
@@ -134,6 +205,5 @@ pub(crate) fn describe(trace: &Trace, ended_early: Option<String>) -> (Summary, 
         max_unexpected: report.max_unexpected,
         posted_searches: posted.lengths(),
         unexpected_searches: unexpected.lengths(),
-    };
-    (summary, lengths)
+    })
 }

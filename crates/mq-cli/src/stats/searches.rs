@@ -1,6 +1,9 @@
 //! Search lengths.
 
+use mq_trace::Trace;
 use serde::Serialize;
+
+use crate::error::Error;
 
 /// The search lengths of a queue, in one trace or in several together.
 #[derive(Serialize, Default)]
@@ -11,7 +14,6 @@ pub(crate) struct Searched {
 }
 
 /// The number of entries that each search of a queue compared.
-#[derive(Default)]
 pub(super) struct Searches {
     visited: Vec<u64>,
 }
@@ -28,6 +30,19 @@ pub(crate) struct SearchLengths {
 }
 
 impl Searches {
+    /// No lengths yet, and room for so many, of the searches of this trace.
+    pub(super) fn with_room_for(searches: usize, trace: &Trace) -> Result<Self, Error> {
+        let mut visited = Vec::new();
+        match visited.try_reserve_exact(searches) {
+            Ok(()) => Ok(Self { visited }),
+            Err(_) => Err(Error::Usage(format!(
+                "{}: not enough memory for the lengths of its searches; give the process more, or use a shorter \
+                 trace",
+                trace.name()
+            ))),
+        }
+    }
+
     pub(super) fn add(&mut self, visited: u64) {
         self.visited.push(visited);
     }
@@ -86,7 +101,9 @@ mod tests {
 
     #[test]
     fn percentiles_are_lengths_that_occurred() {
-        let mut searches = Searches::default();
+        let mut searches = Searches {
+            visited: Vec::new(),
+        };
         (1..=200).rev().for_each(|visited| searches.add(visited));
         let expected = SearchLengths {
             searches: 200,
@@ -100,7 +117,10 @@ mod tests {
 
     #[test]
     fn no_search_has_no_length() {
-        let lengths = Searches::default().lengths();
+        let none = Searches {
+            visited: Vec::new(),
+        };
+        let lengths = none.lengths();
         assert_eq!((lengths.searches, lengths.max), (0, 0));
         assert!(lengths.mean.abs() < f64::EPSILON);
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{command, file, fresh, mq, real, svg, text};
+use crate::support::{Run, command, file, fresh, mq, real, svg, text};
 
 #[test]
 fn the_numbers_of_a_real_trace_are_known() {
@@ -437,4 +437,76 @@ fn a_rank_with_several_traces_in_a_directory_is_named() {
     }
     let run = mq(&["stats", &trace, &format!("{trace}.gz")]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""), "both were named");
+}
+
+/// Runs `mq stats` on these arguments and a trace that comes out of a named pipe, after `meanwhile`, which is called
+/// when it has read the others once.
+#[cfg(unix)]
+fn stats_of_what_changes(args: &[&str], folder: &Path, meanwhile: impl FnOnce()) -> Run {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let pipe = folder.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo starts").success());
+    let mut stats = command(&[&["stats"], args, &[&text(&pipe)]].concat());
+    let stats = stats.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    // Until it is opened at the other end.
+    let opened = std::fs::OpenOptions::new().write(true).open(&pipe);
+    let mut opened = opened.expect("it is read");
+    meanwhile();
+    opened.write_all(b"# mqtrace 1\n").expect("room");
+    drop(opened);
+    let output = stats
+        .expect("mq starts")
+        .wait_with_output()
+        .expect("it ends");
+    Run {
+        code: output.status.code().expect("it is not killed"),
+        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_trace_whose_process_ends_meanwhile_is_not_said_to_have_ended_early_and_to_be_whole() {
+    let unfinished = "# mqtrace 1 seconds=unfinished\na 0 1 2\n";
+    let (folder, trace) = file("t.mqt", unfinished);
+    let whole = unfinished.replace("unfinished", "000001.500");
+    let args = [&*trace, "--format", "json"];
+    let run = stats_of_what_changes(&args, folder.path(), || {
+        std::fs::write(&trace, whole).expect("written");
+    });
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let first = &run.objects()[0];
+    assert_eq!(first["header"]["seconds"], "000001.500");
+    assert!(first["ended_early"].is_null(), "{first}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_described_before_a_failure_is_printed() {
+    let lines = "# mqtrace 1\na 0 1 2\n";
+    for is_json in [true, false] {
+        let (folder, first) = file("a.mqt", lines);
+        let second = text(&folder.path().join("b.mqt"));
+        std::fs::write(&second, lines).expect("written");
+        let args = [
+            &*first,
+            &second,
+            "--format",
+            ["table", "json"][usize::from(is_json)],
+        ];
+        let run = stats_of_what_changes(&args, folder.path(), || {
+            std::fs::remove_file(&second).expect("removed");
+        });
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains(&second), "{}", run.stderr);
+        if is_json {
+            assert_eq!(run.objects()[0]["trace"], first.as_str());
+        } else {
+            assert!(run.stdout.starts_with(&first), "{}", run.stdout);
+            assert!(!run.stdout.contains("All "), "{}", run.stdout);
+        }
+    }
 }
