@@ -68,7 +68,10 @@ fn draw_panel(panel: &Area<'_>, trace: &Lengths, label: &str) -> Result<(), Erro
     let label = cut(label, 70);
     let title = match trace.stretch {
         1 => label,
-        stretch => format!("{label} (each point: the longest of {stretch} operations)"),
+        stretch => format!(
+            "{label} (each point: the longest of {} operations)",
+            count(stretch)
+        ),
     };
     text(panel, &title, (MARGIN + 72, 16), PANEL_TITLE, HPos::Left)?;
     let mut chart = ChartBuilder::on(panel)
@@ -127,5 +130,18 @@ mod tests {
         assert!(svg.contains(note));
         assert!(svg.contains("\nr99\n") && !svg.contains("\nr75\n"));
         assert!(!draw(&traces(24)).expect("drawn").contains("not shown"));
+    }
+
+    #[test]
+    fn long_stretches_are_written_as_other_counts() {
+        let trace = Lengths {
+            trace: "t.mqt".into(),
+            operations: 1_000_000,
+            stretch: 1250,
+            posted: vec![1; 800],
+            unexpected: vec![0; 800],
+        };
+        let title = "\nt (each point: the longest of 1,250 operations)\n";
+        assert!(draw(&[trace]).expect("drawn").contains(title));
     }
 }
