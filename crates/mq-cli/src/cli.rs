@@ -115,7 +115,9 @@ pub(crate) enum Format {
 Times are per operation: the median of the repetitions, minus the fastest pass of an empty loop over \
 the same operations (the loop floor). The structures are timed in turn, so that a slow spell of the \
 machine affects all of them. `clusters` gets its groups of senders from the trace itself: its figures are \
-for a profile that only an earlier, equal run could give, and a library has none.
+for a profile that only an earlier, equal run could give, and a library has none. In json, `hindsight` is \
+true for such figures, and `spread_ns_per_op` is the spread of the repetitions (half of what lies between \
+their quartiles), null if there are fewer than four.
 
 Examples:
   mq replay traces/hpcc32-r0.mqt.gz

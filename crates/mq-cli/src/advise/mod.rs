@@ -68,10 +68,11 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     let mut reproduced = true;
     let mut advices = Vec::with_capacity(traces.len());
     for (good, label) in traces.into_iter().zip(&labels) {
-        let Some(Held { trace, ended_early }) = left_out.read(good)? else {
+        let Some(held) = left_out.read(good)? else {
             continue;
         };
-        let (replayed, same) = replay::replay(&trace, &choices, repetitions);
+        let (replayed, same) = replay::replay(&held, &choices, repetitions);
+        let Held { trace, ended_early } = held;
         reproduced &= same;
         let summary = stats::describe(&trace, ended_early, None)?;
         let advice = Advice::on(&trace, summary, &replayed, label, repetitions);

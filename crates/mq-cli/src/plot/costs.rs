@@ -11,6 +11,7 @@ use super::{
 };
 use crate::error::Error;
 use crate::replay::Replayed;
+use crate::replay::table::HINDSIGHT;
 use crate::report::{count, decimal};
 use crate::trace_names;
 
@@ -44,10 +45,8 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
     let traces: Vec<&str> = results.iter().map(|result| &*result.trace).collect();
     let labels = trace_names::labels(&traces);
     let panels = panels(results);
-    let (head, left_out) = match panels.len() {
-        all if all == results.len() => (HEAD, None),
-        some => (HEAD + NOTE, Some((some, results.len()))),
-    };
+    let notes = notes(results, &panels);
+    let head = HEAD + NOTE * notes.len() as u32;
     let columns = if panels.len() > 2 { 2 } else { 1 };
     let rows = panels.len().div_ceil(columns);
     let bars = results.iter().map(|result| result.rows.len()).max();
@@ -67,12 +66,8 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
         .collect();
     let title = "Cost of a match operation (ns, median, loop floor subtracted)";
     image(size, title, &legend, |root| {
-        if let Some((some, all)) = left_out {
-            let text = format!(
-                "The {some} of {} traces that take longest in list; the others are not shown.",
-                count(all)
-            );
-            note(root, 0, &text)?;
+        for (line, words) in (0..).zip(&notes) {
+            note(root, line, words)?;
         }
         let range = range(results, &panels);
         for (at, &i) in panels.iter().enumerate() {
@@ -84,6 +79,23 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
         }
         Ok(())
     })
+}
+
+/// What is to be known of the whole plot.
+fn notes(results: &[Replayed], shown: &[usize]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if shown.len() < results.len() {
+        notes.push(format!(
+            "The {} of {} traces that take longest in list; the others are not shown.",
+            shown.len(),
+            count(results.len())
+        ));
+    }
+    let mut rows = shown.iter().flat_map(|&i| &results[i].rows);
+    if rows.any(|row| row.hindsight) {
+        notes.push(format!("{HINDSIGHT}."));
+    }
+    notes
 }
 
 /// The traces that get a panel.

@@ -3,14 +3,14 @@
 pub(crate) mod table;
 
 use mq_core::structures::{Choice, Kind};
-use mq_trace::{Report, Trace, check};
+use mq_trace::{Report, check};
 use serde::Serialize;
 
 use crate::cli::{Format, ReplayOptions, Timed};
 use crate::error::Error;
 use crate::input::{Good, Held, LeftOut};
 use crate::library::Library;
-use crate::report::JsonList;
+use crate::report::{Fields, JsonList};
 use crate::timing::{Timing, Timings, measure, ns_per_op};
 use crate::{input, mismatches, output_file, plot, progress, report, say, trace_names};
 
@@ -18,6 +18,9 @@ use crate::{input, mismatches, output_file, plot, progress, report, say, trace_n
 #[derive(Serialize)]
 pub(crate) struct Row {
     trace: String,
+    header: Fields,
+    /// Why the trace ends before what it records, if it does.
+    ended_early: Option<String>,
     /// The structure's name.
     pub(crate) structure: String,
     operations: usize,
@@ -40,8 +43,9 @@ pub(crate) struct Row {
     /// Timed repetitions: fewer than requested for a slow structure.
     pub(crate) repetitions: usize,
     /// Their spread, see [`Timing::spread_ns_per_op`].
-    #[serde(skip)]
     pub(crate) spread_ns_per_op: Option<f64>,
+    /// Whether it was given what only a run that has ended tells, as `clusters` is.
+    pub(crate) hindsight: bool,
 }
 
 /// The searches of a queue.
@@ -109,10 +113,10 @@ fn replay_all(
 ) -> Result<bool, Error> {
     let mut reproduced = true;
     for good in traces {
-        let Some(Held { trace, .. }) = left_out.read(good)? else {
+        let Some(held) = left_out.read(good)? else {
             continue;
         };
-        let (result, same) = replay(&trace, kinds, options.timed.repeat as usize);
+        let (result, same) = replay(&held, kinds, options.timed.repeat as usize);
         reproduced &= same;
         match show(result) {
             // Nobody reads the output any more, but the plot is still wanted.
@@ -187,7 +191,8 @@ pub(crate) fn fits(kind: Kind, traces: &[Good]) -> bool {
 }
 
 /// Checks and times one trace; the second value says whether all pairings were reproduced.
-pub(crate) fn replay(trace: &Trace, choices: &[Choice], repetitions: usize) -> (Replayed, bool) {
+pub(crate) fn replay(held: &Held, choices: &[Choice], repetitions: usize) -> (Replayed, bool) {
+    let trace = &held.trace;
     let mut to_time = choices.to_vec();
     let list = Choice::from(Kind::List);
     if !choices.contains(&list) {
@@ -209,14 +214,15 @@ pub(crate) fn replay(trace: &Trace, choices: &[Choice], repetitions: usize) -> (
     let differ = mismatches::sentences(trace.name(), &reports);
     differ.iter().for_each(|sentence| say(sentence));
 
-    let result = Replayed::new(trace, &reports, &timings);
+    let result = Replayed::new(held, &reports, &timings);
     let reproduced = result.rows.iter().all(|row| row.mismatches == 0);
     (result, reproduced)
 }
 
 impl Replayed {
     /// Combines the results of checking and timing; both begin with the same structures.
-    fn new(trace: &Trace, reports: &[(Choice, Report)], timings: &Timings) -> Self {
+    fn new(held: &Held, reports: &[(Choice, Report)], timings: &Timings) -> Self {
+        let trace = &held.trace;
         let operations = trace.operations().len();
         let floor = ns_per_op(timings.floor, operations);
         let net = |timing: &Timing| (timing.ns_per_op(operations) - floor).max(0.0);
@@ -230,7 +236,7 @@ impl Replayed {
             floor_ns_per_op: floor,
             repetitions: timing.repetitions,
             spread_ns_per_op: timing.spread_ns_per_op(operations),
-            ..Row::of(trace, choice, report)
+            ..Row::of(held, choice, report)
         });
         Self {
             trace: trace.name().into(),
@@ -246,9 +252,12 @@ impl Replayed {
 
 impl Row {
     /// A row without times.
-    fn of(trace: &Trace, choice: &Choice, report: &Report) -> Self {
+    fn of(held: &Held, choice: &Choice, report: &Report) -> Self {
+        let Held { trace, ended_early } = held;
         Self {
             trace: trace.name().into(),
+            header: Fields::of(trace.header()),
+            ended_early: ended_early.clone(),
             structure: choice.to_string(),
             operations: report.operations,
             communicators: trace.communicators().len(),
@@ -269,6 +278,7 @@ impl Row {
             peak_bytes: report.peak_bytes,
             repetitions: 0,
             spread_ns_per_op: None,
+            hindsight: choice.kind() == Kind::Clusters,
         }
     }
 }

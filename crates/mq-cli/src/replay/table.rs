@@ -1,7 +1,5 @@
 //! The table of one replayed trace, and the lines around it.
 
-use mq_core::structures::{Choice, Kind};
-
 use super::{Replayed, Row};
 use crate::library::Library;
 use crate::report::{self, Cells, counted, decimal, escaped};
@@ -17,9 +15,9 @@ const HEADER: [&str; 8] = [
     "peak\nmemory",
 ];
 
-/// `clusters` is timed with what only a run that has ended tells.
-const HINDSIGHT: &str =
-    "clusters was given the trace's own profile, which a library would not have\n";
+/// What is said of rows with hindsight.
+pub(crate) const HINDSIGHT: &str =
+    "clusters was given the trace's own profile, which a library would not have";
 
 /// The header lines, the table, a line for each structure that was timed fewer than `wanted` times, and one about
 /// `clusters`.
@@ -32,15 +30,10 @@ pub(super) fn render(result: &Replayed, wanted: usize) -> String {
     let mut text = heading(result, wanted);
     text += &report::table(&HEADER, &rows, Cells::Numbers);
     text += &slow(result, wanted);
-    if result.rows.iter().any(is_clusters) {
-        text += HINDSIGHT;
+    if result.rows.iter().any(|row| row.hindsight) {
+        text += &format!("{HINDSIGHT}\n");
     }
     text
-}
-
-fn is_clusters(row: &Row) -> bool {
-    let choice = row.structure.parse::<Choice>();
-    choice.is_ok_and(|choice| choice.kind() == Kind::Clusters)
 }
 
 /// What was replayed, whether its pairings were reproduced, and how it was timed.

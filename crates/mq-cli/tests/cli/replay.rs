@@ -8,8 +8,10 @@ use mq_core::structures::Kind;
 
 use crate::support::{command, file, fresh, mq, real, svg, text};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 18] = [
     "trace",
+    "header",
+    "ended_early",
     "structure",
     "operations",
     "mismatches",
@@ -23,6 +25,8 @@ const KEYS: [&str; 14] = [
     "max_unexpected",
     "peak_bytes",
     "repetitions",
+    "spread_ns_per_op",
+    "hindsight",
 ];
 
 #[test]
@@ -46,6 +50,9 @@ fn every_structure_reproduces_a_real_trace() {
         assert_eq!(object["max_unexpected"], 8);
         assert!(object["peak_bytes"].as_u64() > Some(0));
         assert!(object["ns_per_op"].is_f64(), "{object}");
+        assert_eq!(object["header"]["source"], "lmp-melt16");
+        assert!(object["spread_ns_per_op"].is_null(), "one does not tell");
+        assert_eq!(object["hindsight"], object["structure"] == "clusters");
     }
 }
 
@@ -127,6 +134,39 @@ fn clusters_are_said_to_have_what_a_library_has_not() {
     };
     assert!(said("clusters,list"));
     assert!(!said("list,indexed"));
+}
+
+#[test]
+fn the_plot_says_what_clusters_was_given() {
+    let (_folder, plot) = fresh("costs.svg");
+    let (trace, path) = (real("lmp-melt16-r0"), text(&plot));
+    let is_said = |structures: &str| {
+        let args = ["--repeat", "1", "--structure", structures, "--plot", &path];
+        assert_eq!(mq(&[&["replay", &trace], &args[..]].concat()).code, 0);
+        let line =
+            "\nclusters was given the trace's own profile, which a library would not have.\n";
+        svg(&plot).replace("&apos;", "'").contains(line)
+    };
+    assert!(is_said("clusters,list"));
+    assert!(!is_said("list,indexed"));
+}
+
+#[test]
+fn json_tells_what_advise_tells_of_a_trace_and_its_times() {
+    let (_folder, trace) = file(
+        "t.mqt",
+        "# mqtrace 1 seconds=unfinished\na 0 1 2\np 0 1 2 =0\n",
+    );
+    let args = ["--structure", "list", "--repeat", "4", "--format", "json"];
+    let run = mq(&[&["replay", &trace], &args[..]].concat());
+    let list = &run.objects()[0];
+    let advice = mq(&[&["advise", &trace], &args[..]].concat());
+    let advice: serde_json::Value = serde_json::from_str(&advice.stdout).expect("one object");
+    for key in ["header", "ended_early"] {
+        assert_eq!(list[key], advice["traces"][0][key], "{key}");
+        assert!(!list[key].is_null(), "{key}");
+    }
+    assert!(list["spread_ns_per_op"].is_f64(), "{list}");
 }
 
 #[test]
