@@ -128,10 +128,12 @@ Examples:
   mq generate depth --depth 512 | mq replay -
 
 Times are also given relative to `list`, which is therefore always timed: on queues of 100,000 entries \
-that takes most of the time. One trace at a time is held in memory, at 48 bytes per operation, and at 24 \
-more for each cancelled receive in each structure; several are read twice. A file that is named more than \
-once is one trace. If the reader of standard output exits early, the replay stops after the current \
-trace; with --plot it continues for the plot.
+that takes most of the time. One trace at a time is held in memory, at 48 bytes per operation, and with it \
+the queues of all structures that are timed, since they are timed in turn: 24 bytes for each cancelled \
+receive in each, and for each communicator 1 to 2 KB in each of `4d`, `threshold`, `rbtree` and `array`, \
+which adds 16 bytes for each of its ranks. With 100,000 communicators, name fewer structures (-s list) if \
+that is too much. Several traces are read twice. A file that is named more than once is one trace. If the reader of \
+standard output exits early, the replay stops after the current trace; with --plot it continues for the plot.
 
 Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in a \
 directory were left out because they could not be read or a recording did not collect them."

@@ -34,8 +34,11 @@ library's own: MQ_STRUCTURE=array for Open MPI, list for MPICH. For several trac
 processes that ran at the same time, and `of the run` compares it with the sum of their times. A trace that is \
 said to have ended early tells only of the time before its end.
 
-One trace at a time is held in memory, at 48 bytes per operation, and at 24 more for each cancelled \
-receive in each structure; several are read twice.
+One trace at a time is held in memory, at 48 bytes per operation, and with it the queues of all structures \
+that are timed, since they are timed in turn: 24 bytes for each cancelled receive in each, and for each \
+communicator 1 to 2 KB in each of `4d`, `threshold`, `rbtree` and `array`, which adds 16 bytes for each of its \
+ranks. With 100,000 communicators, name fewer structures (-s list) if that is too much. Several traces are read \
+twice.
 
 Examples:
   mq advise mq-traces
