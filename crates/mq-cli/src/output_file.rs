@@ -8,7 +8,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, mpsc};
 
 use signal_hook::consts::{
     SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
@@ -101,20 +101,25 @@ impl Part {
             ending.retain(|&signal| !is_ignored(signal));
             // A file that would be too large cannot be written, which does not end the process.
             let _ = flag::register(SIGXFSZ, Arc::default());
-            // Without it, a part may be left: no reason to write nothing.
-            if let Ok(mut signals) = Signals::new(ending) {
-                std::thread::spawn(move || {
-                    if let Some(signal) = signals.forever().next() {
-                        // Held until the process ends, so that nothing is put in place any more.
-                        let mut part = part();
-                        if let Some(path) = part.take() {
-                            let _ = fs::remove_file(path);
-                        }
-                        die_of(signal);
-                        std::process::exit(128 + signal);
+            let (watching, watched) = mpsc::channel::<()>();
+            let watch = move || {
+                let signals = Signals::new(ending);
+                drop(watching);
+                if let Ok(mut signals) = signals
+                    && let Some(signal) = signals.forever().next()
+                {
+                    // Held until the process ends, so that nothing is put in place any more.
+                    let mut part = part();
+                    if let Some(path) = part.take() {
+                        let _ = fs::remove_file(path);
                     }
-                });
-            }
+                    die_of(signal);
+                    std::process::exit(128 + signal);
+                }
+            };
+            // Without it, as if there is no memory for it, a part may be left: no reason to write nothing.
+            let _ = std::thread::Builder::new().spawn(watch);
+            let _ = watched.recv();
         });
         *part() = Some(path);
         Self

@@ -48,8 +48,8 @@ pub enum TraceError {
         /// What is wrong with it, without a full stop.
         reason: String,
     },
-    /// There is not enough memory for the rest of the trace: 48 bytes per operation, and as many again
-    /// while it is read.
+    /// There is not enough memory for the rest of the trace: 12 bytes per operation to check it, and 48 to
+    /// hold it, and as many again while it is read.
     #[error(
         "{name}:{line}: not enough memory from this line on; give the process more, or use a shorter trace"
     )]

@@ -188,6 +188,14 @@ impl<R: BufRead> TraceReader<R> {
             return Ok(None);
         }
         let line = self.text().and_then(Line::parse);
+        if let Ok(line) = &line {
+            self.validator
+                .reserve(line)
+                .map_err(|_| TraceError::Memory {
+                    name: self.name.clone(),
+                    line: self.number,
+                })?;
+        }
         let checked = line.and_then(|line| self.validator.check(&line).map(|()| line));
         match checked {
             Ok(line) => Ok(Some(Numbered {

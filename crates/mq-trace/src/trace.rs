@@ -162,8 +162,7 @@ impl Trace {
             } => {
                 self.saw_rank(comm, source);
                 self.messages += 1;
-                let class = TrafficClass::from_open_mpi_tag(Tag(tag));
-                let envelope = MpiEnvelope::new(comm, source, tag).with_class(class);
+                let envelope = envelope(comm, source, tag);
                 (Operation::Arrive { envelope }, matched)
             }
             Line::Probe {
@@ -191,23 +190,13 @@ impl Trace {
     }
 
     fn pattern(&mut self, comm: u32, source: SourceField, tag: TagField) -> MpiPattern {
-        let source = match source {
+        match source {
             SourceField::Any => {
                 self.communicator(comm);
-                Source::Any
             }
-            SourceField::Rank(rank) => {
-                self.saw_rank(comm, rank);
-                Source::Rank(Rank(rank))
-            }
-        };
-        match tag {
-            TagField::Any => MpiPattern::new(comm, source, TagSelector::Any),
-            TagField::Tag(tag) => {
-                let class = TrafficClass::from_open_mpi_tag(Tag(tag));
-                MpiPattern::new(comm, source, tag).with_class(class)
-            }
+            SourceField::Rank(rank) => self.saw_rank(comm, rank),
         }
+        pattern(comm, source, tag)
     }
 
     fn communicator(&mut self, comm: u32) -> &mut Communicator {
@@ -316,6 +305,27 @@ impl Trace {
         let largest = self.communicators().map(|c| c.size).max().unwrap_or(1);
         Clusters::from_counts(&counts, 8 * largest.isqrt())
     }
+}
+
+/// What a receive or a probe with these fields asks for.
+pub(crate) fn pattern(comm: u32, source: SourceField, tag: TagField) -> MpiPattern {
+    let source = match source {
+        SourceField::Any => Source::Any,
+        SourceField::Rank(rank) => Source::Rank(Rank(rank)),
+    };
+    match tag {
+        TagField::Any => MpiPattern::new(comm, source, TagSelector::Any),
+        TagField::Tag(tag) => {
+            let class = TrafficClass::from_open_mpi_tag(Tag(tag));
+            MpiPattern::new(comm, source, tag).with_class(class)
+        }
+    }
+}
+
+/// What a message with these fields carries.
+pub(crate) fn envelope(comm: u32, source: u32, tag: i32) -> MpiEnvelope {
+    let class = TrafficClass::from_open_mpi_tag(Tag(tag));
+    MpiEnvelope::new(comm, source, tag).with_class(class)
 }
 
 fn index(position: usize) -> u32 {

@@ -1,6 +1,6 @@
 //! Whether a trace's lines are consistent: numbers, sizes and fates settled by earlier lines.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, TryReserveError};
 
 use crate::error::ParseError;
 use crate::line::Line;
@@ -92,6 +92,16 @@ impl Validator {
         line.check()
             .and_then(|()| self.follow(line))
             .map_err(ParseError::new)
+    }
+
+    /// Makes room for what the next line adds, which [`check`](Self::check) would not return without.
+    pub(crate) fn reserve(&mut self, line: &Line) -> Result<(), TryReserveError> {
+        match line {
+            Line::Communicator { .. } => self.communicators.try_reserve(1),
+            Line::Post { .. } => self.receives.try_reserve(1),
+            Line::Arrive { .. } => self.messages.try_reserve(1),
+            Line::Probe { .. } | Line::Cancel { .. } => Ok(()),
+        }
     }
 
     /// Accepts a line that is valid in itself, or says why it is not possible here.

@@ -16,7 +16,7 @@ pub(super) fn run(options: &DepthOptions) -> Result<(), Error> {
     let pattern = pattern(options);
     let header = header(options, &pattern);
     super::write(options.output.as_deref(), &header, operations, |progress| {
-        pattern.resolved(progress)
+        pattern.try_resolved(progress)
     })
     .map(drop)
 }

@@ -4,6 +4,7 @@ mod depth;
 mod fit;
 mod workload;
 
+use std::collections::TryReserveError;
 use std::io::Write;
 use std::path::Path;
 
@@ -56,7 +57,7 @@ fn write(
     output: Option<&Path>,
     header: &Header,
     operations: u64,
-    make: impl FnOnce(&mut dyn FnMut(usize)) -> Vec<Line>,
+    make: impl FnOnce(&mut dyn FnMut(usize)) -> Result<Vec<Line>, TryReserveError>,
 ) -> Result<Vec<Line>, Error> {
     let file = output.filter(|path| *path != Path::new("-") && !output_file::is_stdout(path));
     file.map_or(Ok(()), output_file::prepare)?;
@@ -67,6 +68,7 @@ fn write(
                 bar.set_position(done as u64);
             }
         })
+        .map_err(|_| short_of_memory(&format!("{} operations", report::count(operations))))?
     };
     match file {
         Some(path) => {
@@ -89,6 +91,12 @@ fn write(
         }
     }
     Ok(lines)
+}
+
+fn short_of_memory(what: &str) -> Error {
+    Error::Usage(format!(
+        "not enough memory for {what}; give the process more, or choose fewer --rounds"
+    ))
 }
 
 fn write_lines(mut writer: TraceWriter<impl Write>, lines: &[Line]) -> std::io::Result<()> {

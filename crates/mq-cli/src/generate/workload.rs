@@ -29,9 +29,11 @@ pub(super) fn run(model: Model, options: &WorkloadOptions) -> Result<(), Error> 
         options.output.as_deref(),
         &header(&workload),
         workload.operations(),
-        |progress| workload.resolved(progress),
+        |progress| workload.try_resolved(progress),
     )?;
-    fit::print(&workload, &workload.fit(&Statistics::of(&lines)));
+    let statistics = Statistics::try_of(&lines)
+        .map_err(|_| super::short_of_memory("the statistics of the trace, which is written"))?;
+    fit::print(&workload, &workload.fit(&statistics));
     Ok(())
 }
 

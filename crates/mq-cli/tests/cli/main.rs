@@ -3,6 +3,8 @@
 mod advise;
 mod generate;
 mod malformed;
+#[cfg(target_os = "linux")]
+mod memory;
 mod readme;
 #[cfg(unix)]
 mod record;

@@ -1,6 +1,7 @@
 //! Patterns of queue depth: one queue is filled to a depth and drained, round after round.
 
 use core::fmt;
+use std::collections::TryReserveError;
 
 use mq_core::mpi::MpiPattern;
 use mq_core::{Config, MatchQueues};
@@ -108,9 +109,20 @@ impl DepthPattern {
     /// The pattern as lines without outcomes.
     #[must_use]
     pub fn lines(&self) -> Vec<Line> {
+        self.made(Vec::with_capacity(self.room()))
+    }
+
+    /// The number of its lines.
+    fn room(&self) -> usize {
+        let operations = 2 * u64::from(self.depth) * u64::from(self.rounds);
+        usize::try_from(operations + u64::from(self.contexts.max(1))).unwrap_or(0)
+    }
+
+    /// Its lines without outcomes, in a vector that has none.
+    fn made(&self, mut lines: Vec<Line>) -> Vec<Line> {
         let mut random = StdRng::seed_from_u64(self.seed);
         let contexts = self.contexts.max(1);
-        let mut lines: Vec<Line> = (0..contexts).map(|comm| self.declare(comm)).collect();
+        lines.extend((0..contexts).map(|comm| self.declare(comm)));
         for _ in 0..self.rounds {
             self.round(&mut random, &mut lines);
         }
@@ -128,7 +140,23 @@ impl DepthPattern {
     /// # Cost
     /// Quadratic in the depth; `progress` gets the number of operations done.
     pub fn resolved(&self, progress: &mut dyn FnMut(usize)) -> Vec<Line> {
-        let mut lines = self.lines();
+        Self::with_outcomes(self.lines(), progress)
+    }
+
+    /// As [`resolved`](Self::resolved), where memory may be short.
+    ///
+    /// # Errors
+    /// There is not enough for the lines; nothing was made.
+    pub fn try_resolved(
+        &self,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Line>, TryReserveError> {
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(self.room())?;
+        Ok(Self::with_outcomes(self.made(lines), progress))
+    }
+
+    fn with_outcomes(mut lines: Vec<Line>, progress: &mut dyn FnMut(usize)) -> Vec<Line> {
         let oracle = Oracle::<MpiPattern, u32, u32>::with_config(&Config::default());
         resolve(&mut lines, oracle, progress);
         lines

@@ -4,7 +4,7 @@ use mq_core::mpi::MpiPattern;
 use mq_core::{Arrive, MatchQueues, Post};
 
 use crate::line::Line;
-use crate::trace::{Operation, Trace};
+use crate::trace::{envelope, pattern};
 
 /// Fills in the outcomes that `queues` give, which are empty and serve every communicator; `progress`
 /// gets the number of operations done.
@@ -12,31 +12,37 @@ pub(super) fn resolve<Q>(lines: &mut [Line], mut queues: Q, progress: &mut dyn F
 where
     Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
 {
-    let trace = Trace::from_lines("resolve", lines);
     let operations = lines
         .iter_mut()
         .filter(|line| !matches!(line, Line::Communicator { .. }));
     let (mut receives, mut messages) = (0, 0);
-    for (i, (line, operation)) in operations.zip(trace.operations()).enumerate() {
-        let outcome = match *operation {
-            Operation::Post { pattern, .. } => {
+    for (i, line) in operations.enumerate() {
+        match line {
+            Line::Post {
+                comm,
+                source,
+                tag,
+                matched,
+            } => {
                 receives += 1;
-                match queues.post(pattern, receives - 1) {
+                *matched = match queues.post(pattern(*comm, *source, *tag), receives - 1) {
                     Post::Matched { message, .. } => Some(message),
                     Post::Queued(_) => None,
-                }
+                };
             }
-            Operation::Arrive { envelope } => {
+            Line::Arrive {
+                comm,
+                source,
+                tag,
+                matched,
+            } => {
                 messages += 1;
-                match queues.arrive(envelope, messages - 1) {
+                *matched = match queues.arrive(envelope(*comm, *source, *tag), messages - 1) {
                     Arrive::Matched { receive, .. } => Some(receive),
                     Arrive::Unexpected => None,
-                }
+                };
             }
-            Operation::Probe { .. } | Operation::Cancel { .. } => None,
-        };
-        if let Line::Post { matched, .. } | Line::Arrive { matched, .. } = line {
-            *matched = outcome;
+            Line::Communicator { .. } | Line::Probe { .. } | Line::Cancel { .. } => {}
         }
         progress(i + 1);
     }

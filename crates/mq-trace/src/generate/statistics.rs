@@ -1,5 +1,7 @@
 //! [`Statistics`]: what a process's queues were asked for, as a list would have served it.
 
+use std::collections::TryReserveError;
+
 use mq_core::{Tag, TrafficClass};
 
 use crate::line::{Line, TagField};
@@ -54,9 +56,28 @@ impl Statistics {
     /// time logarithmic in their number.
     #[must_use]
     pub fn of(lines: &[Line]) -> Self {
-        let count = |is_one: fn(&Line) -> bool| lines.iter().filter(|&line| is_one(line)).count();
-        let mut posted = Standing::new(count(|line| matches!(line, Line::Post { .. })));
-        let mut unexpected = Standing::new(count(|line| matches!(line, Line::Arrive { .. })));
+        let (receives, messages) = entries(lines);
+        let room = |entries| Vec::with_capacity(entries + 1);
+        Self::counted(lines, room(receives), room(messages))
+    }
+
+    /// As [`of`](Self::of), where memory may be short.
+    ///
+    /// # Errors
+    /// There are not 4 bytes for each receive and message.
+    pub fn try_of(lines: &[Line]) -> Result<Self, TryReserveError> {
+        let (receives, messages) = entries(lines);
+        let room = |entries: usize| -> Result<Vec<u32>, TryReserveError> {
+            let mut nodes = Vec::new();
+            nodes.try_reserve_exact(entries + 1)?;
+            Ok(nodes)
+        };
+        Ok(Self::counted(lines, room(receives)?, room(messages)?))
+    }
+
+    /// The statistics, counted in vectors with room for all receives and all messages.
+    fn counted(lines: &[Line], receives: Vec<u32>, messages: Vec<u32>) -> Self {
+        let (mut posted, mut unexpected) = (Standing::new(receives), Standing::new(messages));
         let (mut receives, mut messages) = (0, 0);
         let mut statistics = Self::default();
         for line in lines {
@@ -146,6 +167,13 @@ impl QueueStatistics {
     }
 }
 
+/// The number of receives and of messages.
+fn entries(lines: &[Line]) -> (usize, usize) {
+    let count = |is_one: fn(&Line) -> bool| lines.iter().filter(|&line| is_one(line)).count();
+    let receives = count(|line| matches!(line, Line::Post { .. }));
+    (receives, count(|line| matches!(line, Line::Arrive { .. })))
+}
+
 fn selects_collective(tag: TagField) -> bool {
     matches!(tag, TagField::Tag(tag) if is_collective(tag))
 }
@@ -169,12 +197,10 @@ struct Standing {
 }
 
 impl Standing {
-    /// For so many entries, none of which is there.
-    fn new(entries: usize) -> Self {
-        Self {
-            nodes: vec![0; entries + 1],
-            length: 0,
-        }
+    /// For one entry fewer than there is room for, none of which is there.
+    fn new(mut nodes: Vec<u32>) -> Self {
+        nodes.resize(nodes.capacity(), 0);
+        Self { nodes, length: 0 }
     }
 
     /// The entries that a search visits: all up to the one that it finds, or all.

@@ -39,9 +39,8 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// A stream of so many operations, none of which is made yet.
-    pub(super) fn new(process: Process, seed: u64, operations: u64) -> Self {
-        let mut lines = Vec::with_capacity(usize::try_from(operations + 1).unwrap_or(0));
+    /// A stream without operations yet, which come into `lines`.
+    pub(super) fn new(process: Process, seed: u64, mut lines: Vec<Line>) -> Self {
         lines.push(Line::Communicator {
             comm: COMM,
             size: process.ranks,

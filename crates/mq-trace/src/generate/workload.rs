@@ -1,6 +1,7 @@
 //! [`Workload`]: one process of an application, as its queues see it.
 
 use core::fmt;
+use std::collections::TryReserveError;
 
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::Indexed;
@@ -83,7 +84,17 @@ impl Workload {
     /// The operations as lines without outcomes.
     #[must_use]
     pub fn lines(&self) -> Vec<Line> {
-        let mut stream = Stream::new(self.process(), self.seed, self.operations());
+        self.made(Vec::with_capacity(self.room()))
+    }
+
+    /// The number of its lines.
+    fn room(&self) -> usize {
+        usize::try_from(self.operations() + 1).unwrap_or(0)
+    }
+
+    /// Its lines without outcomes, in a vector that has none.
+    fn made(&self, lines: Vec<Line>) -> Vec<Line> {
+        let mut stream = Stream::new(self.process(), self.seed, lines);
         let (made, rounds) = (&mut stream, self.rounds);
         match self.model {
             Model::Halo(neighbors) => halo::run(made, neighbors, rounds),
@@ -102,7 +113,23 @@ impl Workload {
     /// `indexed` gives them: an oracle would take days for the longest queues. `progress` gets the number of
     /// operations done.
     pub fn resolved(&self, progress: &mut dyn FnMut(usize)) -> Vec<Line> {
-        let mut lines = self.lines();
+        self.with_outcomes(self.lines(), progress)
+    }
+
+    /// As [`resolved`](Self::resolved), where memory may be short.
+    ///
+    /// # Errors
+    /// There is not enough for the lines; nothing was made.
+    pub fn try_resolved(
+        &self,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Line>, TryReserveError> {
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(self.room())?;
+        Ok(self.with_outcomes(self.made(lines), progress))
+    }
+
+    fn with_outcomes(&self, mut lines: Vec<Line>, progress: &mut dyn FnMut(usize)) -> Vec<Line> {
         let config = Config::default().with_size(self.process().ranks);
         let queues = Indexed::<MpiPattern, u32, u32>::with_config(&config);
         resolve(&mut lines, queues, progress);
