@@ -27,7 +27,7 @@ fn a_trace_that_is_too_long_to_be_read_is_refused_whatever_there_is_no_room_for(
     let pairs = (0..300_000).map(|i| format!("p 0 1 2\na 0 1 2 ={i}\n"));
     let lines = format!("# mqtrace 1\n{}", pairs.collect::<String>());
     let (_folder, trace) = file("t.mqt", lines);
-    for kib in (32_000..=112_000).step_by(4_000) {
+    for kib in (32_000..=112_000).step_by(16_000) {
         let run = limited(kib, &["stats", &trace, "--summary"]);
         if run.code == 0 {
             assert!(kib > 40_000, "it takes more than {kib}");
