@@ -1,14 +1,19 @@
 //! The guard, which outlives a launcher that is killed.
 
+use std::ffi::CStr;
 use std::io::{self, BufRead, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::thread::set_name;
 
 use super::orphans;
 use super::signals::Signals;
 use super::start::THIS;
+
+/// What lists of processes call it.
+const NAME: &CStr = c"mq-guard";
 
 /// Sent by the launcher when it no longer needs a guard.
 const DONE: &str = "done";
@@ -74,6 +79,8 @@ impl Drop for Guard {
 
 /// Runs the guard.
 pub(crate) fn guard_ranks() -> ExitCode {
+    // It was started from `/proc/self/exe`, and `ps` and `top` would call it `exe`.
+    let _ = set_name(NAME);
     // Signals that a batch system sends to every process of a job are for the launcher and the ranks.
     let _held = Signals::kept_off();
     let words: Vec<String> = io::stdin().lock().lines().map_while(Result::ok).collect();

@@ -369,6 +369,16 @@ fn guard_of(launcher: &Launcher) -> Pid {
 }
 
 #[test]
+fn the_guard_is_called_so_in_lists_of_processes() {
+    let launcher = shell(&["-n", "1"], "echo $$; exec sleep 1000");
+    launcher.pids(1);
+    let name = format!("/proc/{}/comm", guard_of(&launcher).as_raw_nonzero());
+    until("the guard's name", || {
+        std::fs::read_to_string(&name).is_ok_and(|name| name == "mq-guard\n")
+    });
+}
+
+#[test]
 fn a_guard_that_is_stopped_holds_up_nobody() {
     let launcher = shell(&["-n", "1"], "echo $$; exec sleep 1000");
     let rank = launcher.pids(1)[0];
