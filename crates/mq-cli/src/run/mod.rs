@@ -50,7 +50,8 @@ pub(crate) fn run_with(options: &RunOptions, progress: Option<ByLines>) -> Resul
         cores.map_err(|error| Error::Usage(format!("--cores: {error}")))?;
     }
     let launched = launch(options, progress);
-    let (code, is_interrupted) = launched.map_err(|error| Error::Launch(error.to_string()))?;
+    let (code, is_interrupted) =
+        launched.map_err(|error| Error::Launch(start::explained(&error)))?;
     if is_interrupted {
         die_of_interrupt();
     }
@@ -61,6 +62,8 @@ fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<(u8, bo
     let time_limit = options
         .timeout
         .and_then(|limit| Instant::now().checked_add(limit));
+    // Before all that opens one.
+    let open_files = start::raise_open_files(options.processes)?;
     // Before the first rank starts, so that no end and no signal is missed.
     let signals = Signals::held()?;
     let refusals = Refusals::new()?;
@@ -73,6 +76,7 @@ fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<(u8, bo
         input,
     } = start::all(
         options,
+        open_files,
         guard,
         terminal::input(options.stdin),
         &segment,

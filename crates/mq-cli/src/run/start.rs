@@ -31,6 +31,8 @@ use crate::say;
 
 /// This program, even if its file has been replaced since it was started.
 pub(super) const THIS: &str = "/proc/self/exe";
+/// What nobody reads, and where nobody writes.
+const NOWHERE: &str = "/dev/null";
 /// Descriptors that the launcher needs in addition to those of the ranks.
 const OWN_FILES: u64 = 32;
 
@@ -49,15 +51,16 @@ pub(super) struct Started {
     pub(super) input: Option<ChildStdin>,
 }
 
-/// Starts all ranks; if one cannot be started, the others are killed. Rank 0 reads `input`.
+/// Starts all ranks; if one cannot be started, the others are killed. Rank 0 reads `input`, and programs get the limit
+/// of open files that [`raise_open_files`] has returned.
 pub(super) fn all(
     options: &RunOptions,
+    open_files: Option<u64>,
     guard: Guard,
     input: Stdio,
     segment: &Segment,
     refusals: &Refusals,
 ) -> io::Result<Started> {
-    let open_files = raise_open_files(options.processes)?;
     let cores = match (&options.cores, options.bind) {
         (None, Bind::None) => None,
         (wanted, _) => {
@@ -104,14 +107,26 @@ pub(super) fn all(
     Ok(started)
 }
 
-/// Why a process could not be started, with the limit that may be the reason.
+/// Why a process could not be started.
 pub(super) fn no_process(whose: &str, error: &io::Error) -> io::Error {
-    let limit = match Errno::from_io_error(error) {
-        Some(Errno::AGAIN) => "; `ulimit -u` says how many processes a user may have",
+    io::Error::other(format!("{whose}: {}", explained(error)))
+}
+
+/// An error, with the limit that may be the reason, or what is missing.
+pub(super) fn explained(error: &io::Error) -> String {
+    let why = match Errno::from_io_error(error) {
+        Some(Errno::AGAIN) => {
+            "; `ulimit -u` says how many processes a user may have, and `pids.max` of a control group how many there \
+             (`--pids-limit` of a container, `TasksMax` of a unit)"
+        }
         Some(Errno::MFILE) => "; `ulimit -n` says how many files a process may have open",
+        Some(Errno::NOENT) if !Path::new(THIS).exists() => {
+            "; there is no /proc/self/exe, by which mq starts itself: is /proc mounted?"
+        }
+        Some(Errno::NOENT) if !Path::new(NOWHERE).exists() => "; there is no /dev/null",
         _ => "",
     };
-    io::Error::other(format!("{whose}: {error}{limit}"))
+    format!("{error}{why}")
 }
 
 impl Started {
@@ -136,14 +151,14 @@ impl Started {
 /// Leaves the launcher's standard input to rank 0 only, so that its writer notices when rank 0 has
 /// ended.
 pub(super) fn give_away_input() -> io::Result<()> {
-    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    rustix::stdio::dup2_stdin(File::open(NOWHERE)?)?;
     Ok(())
 }
 
 /// Allows the launcher two pipes per rank, and otherwise as many open files as it may have, since it may
 /// have inherited some that it does not know of. Returns the limit to restore in the programs, if it was
 /// changed.
-fn raise_open_files(processes: u32) -> io::Result<Option<u64>> {
+pub(super) fn raise_open_files(processes: u32) -> io::Result<Option<u64>> {
     let needed = 2 * u64::from(processes) + OWN_FILES;
     let limit = getrlimit(Resource::Nofile);
     if limit.maximum.is_some_and(|hard| hard < needed) {
@@ -275,7 +290,10 @@ mod tests {
         let many = why(Errno::AGAIN);
         assert!(many.starts_with("rank 17 of 64: "), "{many}");
         assert!(many.contains("; `ulimit -u` "), "{many}");
+        assert!(many.contains("`pids.max`"), "{many}");
         assert!(why(Errno::MFILE).contains("; `ulimit -n` "));
-        assert!(!why(Errno::NOMEM).contains("ulimit"));
+        for other in [Errno::NOMEM, Errno::NOENT] {
+            assert!(!why(other).contains(';'), "here is all that is needed");
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use crate::support::{Launcher, by_shell, command, launcher, shell};
+use crate::support::{Launcher, by_shell, command, launcher, shell, unshare};
 
 #[test]
 fn nobody_reads_standard_input_that_is_for_nobody() {
@@ -342,11 +342,34 @@ fn too_few_open_files_are_told_and_the_programs_keep_their_limit() {
         "{}",
         run.stderr
     );
-    let run = limited("ulimit -n 40");
-    assert_eq!((run.code(), run.stdout.as_str()), (2, ""));
-    let few = "mq: the processes cannot be started: 92 open files are needed for 30 processes; `ulimit -n` \
-               allows too few\n";
-    assert_eq!(run.stderr, few);
+    // Too few for the ranks, and for the launcher alone.
+    for limits in ["ulimit -n 40", "ulimit -n 6"] {
+        let run = limited(limits);
+        assert_eq!((run.code(), run.stdout.as_str()), (2, ""));
+        let few = "mq: the processes cannot be started: 92 open files are needed for 30 processes; `ulimit -n` \
+                   allows too few\n";
+        assert_eq!(run.stderr, few);
+    }
+}
+
+#[test]
+fn what_is_missing_where_nothing_can_be_started_is_named() {
+    for (place, said) in [
+        ("/proc", "there is no /proc/self/exe, "),
+        ("/dev", "there is no /dev/null"),
+    ] {
+        let mount = ["mount", "-t", "tmpfs", "none", place];
+        let what = format!("a machine without {place} was");
+        let Some(mut without) = unshare(&what, &["-m", "-rm"], &mount) else {
+            return;
+        };
+        let script = format!("{} && exec \"$0\" run -n 2 -- true", mount.join(" "));
+        without.args(["sh", "-c", &script, env!("CARGO_BIN_EXE_mq")]);
+        let run = Launcher::start(&mut without).finish();
+        assert_eq!(run.code(), 2, "{run:?}");
+        assert!(run.stderr.contains(said), "{run:?}");
+        assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    }
 }
 
 /// Set in the environment of the process that this test starts from its own executable.

@@ -32,6 +32,32 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// This machine does not let a test try something: it says so, and fails where everything has to be tried
+/// (`MQ_ALL_CHECKS`).
+pub(crate) fn untried(what: &str, why: &str) {
+    let why = format!("{what} not tried: {why}");
+    // Not by a macro, whose words a test that passes keeps to itself.
+    let _ = writeln!(std::io::stderr(), "{why}");
+    assert!(std::env::var_os("MQ_ALL_CHECKS").is_none(), "{why}");
+}
+
+/// `unshare` with the first of these options that the machine allows, for a program that does what is to be done in the
+/// new namespace; nothing, which it says, where it allows none.
+pub(crate) fn unshare(what: &str, options: &[&str], program: &[&str]) -> Option<Command> {
+    let allowed = options.iter().find(|&option| {
+        let mut tried = Command::new("unshare");
+        let tried = tried.arg(option).args(program).stderr(Stdio::null());
+        tried.status().is_ok_and(|status| status.success())
+    });
+    let Some(option) = allowed else {
+        untried(what, "`unshare` is not there, or not allowed");
+        return None;
+    };
+    let mut command = Command::new("unshare");
+    command.arg(option).stdin(Stdio::null());
+    Some(command)
+}
+
 /// The results of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
