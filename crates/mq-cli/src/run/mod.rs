@@ -1,6 +1,8 @@
 //! `mq run`: the processes of a program on this machine, supervised by one thread that sleeps until
 //! one of them writes or ends, a signal comes, or a deadline passes.
 
+mod asked;
+mod ends;
 mod guard;
 mod lines;
 mod orphans;
@@ -20,6 +22,7 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use self::asked::Asked;
 use self::guard::Guard;
 pub(crate) use self::guard::guard_ranks;
 use self::output::Output;
@@ -31,7 +34,7 @@ use self::start::Started;
 pub(crate) use self::start::start_rank;
 use self::terminal::Terminal;
 use self::verdict::Verdict;
-use self::watch::{Asked, Watch};
+use self::watch::Watch;
 use crate::binding;
 use crate::cli::RunOptions;
 use crate::error::Error;

@@ -1,7 +1,6 @@
 //! The processes of a run, from their start until none is left.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::process::Child;
 
 use rustix::io::Errno;
@@ -31,13 +30,29 @@ impl End {
             Self::Killed(signal) => exit::of_signal(signal),
         }
     }
+
+    /// What is said of so many ranks that have ended like this.
+    pub(super) fn told_of(self, ranks: usize) -> String {
+        match self {
+            Self::Exited(status) => format!("exited with status {status}"),
+            Self::Killed(signal) => {
+                let were = if ranks == 1 { "was" } else { "were" };
+                format!("{were} killed by {}", signals::describe(signal))
+            }
+        }
+    }
 }
 
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exited(status) => write!(f, "exited with status {status}"),
-            Self::Killed(signal) => write!(f, "was killed by {}", signals::describe(*signal)),
+/// Ranks, each with its process number, as the subject of a sentence.
+pub(super) fn named(ranks: &[(usize, u32)], of: usize) -> String {
+    match ranks {
+        [] => "no rank".into(),
+        [(rank, pid)] => format!("rank {rank} (pid {pid})"),
+        [(rank, pid), ..] => {
+            format!(
+                "{} of {of} ranks, rank {rank} (pid {pid}) first,",
+                ranks.len()
+            )
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The outcome of a run: its exit code, and the sentences about ranks that failed.
+//! The outcome of a run: its exit code, and which failures of ranks are told.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -73,26 +73,23 @@ impl Verdict {
         self.interrupted
     }
 
-    /// A rank has failed. Returns the message about it, if any.
-    pub(super) fn failed(&mut self, rank: usize, pid: u32, end: End) -> Option<String> {
+    /// A rank has failed, the process with this number. Returns whether that is to be told.
+    pub(super) fn failed(&mut self, pid: u32, end: End) -> bool {
         if self.ending || self.refused.contains(&pid) {
             if self.interrupted.is_none() {
                 self.failure.get_or_insert(end.code());
             }
-            return None;
+            return false;
         }
         if let Some(signal) = self.obeyed(end) {
             self.interrupted.get_or_insert(signal);
             self.obeyed += 1;
             self.obeyed_at = Some(Instant::now());
-            return None;
+            return false;
         }
         self.failure.get_or_insert(end.code());
         // The reader has seen enough, like `head`.
-        if self.unread && end.code() == End::Killed(SIGPIPE).code() {
-            return None;
-        }
-        Some(format!("rank {rank} (pid {pid}) {end}"))
+        !(self.unread && end.code() == End::Killed(SIGPIPE).code())
     }
 
     /// The message at the end of a run of so many ranks, if any.
@@ -131,12 +128,10 @@ mod tests {
             refused: HashSet::from([10]),
             ..Verdict::default()
         };
-        assert_eq!(verdict.failed(0, 10, End::Exited(126)), None);
+        assert!(!verdict.failed(10, End::Exited(126)));
         // The program's own, though the same.
-        assert!(verdict.failed(2, 12, End::Exited(126)).is_some());
-        let told = verdict.failed(1, 11, End::Killed(signal_hook::consts::SIGSEGV));
-        let expected = "rank 1 (pid 11) was killed by signal 11 (SIGSEGV)";
-        assert_eq!(told.as_deref(), Some(expected));
+        assert!(verdict.failed(12, End::Exited(126)));
+        assert!(verdict.failed(11, End::Killed(signal_hook::consts::SIGSEGV)));
         assert_eq!(verdict.code(0), 126);
     }
 }

@@ -7,11 +7,11 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use mq_comm::Gone;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 
+use super::asked::{Asked, IN_A_ROW, PATIENCE, THE_SAME};
 use super::output::{Output, Stream};
 use super::ranks::{End, Ranks};
 use super::refusals::Refusals;
@@ -29,37 +29,6 @@ const FOREGROUND_CHECK: Duration = Duration::from_secs(1);
 /// How long what ranks have started may go on after the last of them: a `tee` of a rank ends by itself when it has
 /// written the last lines.
 const LAST_LINES: Duration = Duration::from_millis(500);
-
-/// How many times in a row the same signal is passed on before the next one kills the ranks.
-const PATIENCE: u32 = 2;
-
-/// Signals within this time of each other count as consecutive.
-const IN_A_ROW: Duration = Duration::from_secs(5);
-
-/// A signal repeated this soon does not count: `timeout` sends it to the process and then to the
-/// process's group.
-const THE_SAME: Duration = Duration::from_secs(1);
-
-/// How often the same signal has come in a row.
-#[derive(Default)]
-pub(super) struct Asked {
-    last: Option<(i32, Instant)>,
-    times: u32,
-}
-
-impl Asked {
-    /// A signal has come; how many that makes in a row, or none if it repeats the last one too soon.
-    fn once_more(&mut self, signal: i32, now: Instant) -> Option<u32> {
-        let last = self.last.filter(|(last, _)| *last == signal);
-        self.times = match last.map(|(_, at)| now - at) {
-            Some(since) if since < THE_SAME => return None,
-            Some(since) if since < IN_A_ROW => self.times + 1,
-            _ => 1,
-        };
-        self.last = Some((signal, now));
-        Some(self.times)
-    }
-}
 
 /// A run and all that is watched.
 pub(super) struct Watch<'a> {
@@ -267,75 +236,6 @@ impl Watch<'_> {
         }
     }
 
-    /// Something has become of a child: it has ended, or stopped.
-    fn heed_children(&mut self) {
-        for (rank, signal) in self.ranks.stopped_by_terminal() {
-            self.output.say(&format!(
-                "rank {rank} (pid {}) was stopped by {}: it has read the terminal or changed its settings, which ranks \
-                 of `mq run` may not; SIGINT and SIGTERM continue it",
-                self.ranks.pid(rank),
-                signals::describe(signal)
-            ));
-        }
-        self.heed_ends();
-    }
-
-    fn heed_ends(&mut self) {
-        let mut failed = self.ranks.look();
-        for &(rank, end) in &failed {
-            let how = self.segment.ended(rank);
-            // After a signal it may have had enough.
-            let was_told = self.verdict.ending || self.verdict.was_told_to_end();
-            if end == End::Exited(0) && how == Some(Gone::Died) && !was_told {
-                self.output.say(&format!(
-                    "rank {rank} (pid {}) exited with status 0 and has not left the world, as by `std::process::exit`: \
-                     what it had not sent in full is lost",
-                    self.ranks.pid(rank)
-                ));
-            }
-        }
-        failed.retain(|(_, end)| *end != End::Exited(0));
-        if failed.is_empty() {
-            return;
-        }
-        let mut sentences = Vec::new();
-        let is_news = self.verdict.refused.is_empty();
-        let refusals = self.refusals.told();
-        if let Some((_, refusal)) = refusals.first()
-            && is_news
-        {
-            sentences.push(refusal.sentence(&self.options.program[0]));
-        }
-        let pids = refusals.into_iter().map(|(pid, _)| pid);
-        self.verdict.refused.extend(pids);
-        self.verdict.unread = self.output.unread(Stream::Out);
-        let have_obeyed = failed
-            .iter()
-            .all(|(_, end)| self.verdict.obeyed(*end).is_some());
-        let are_first = self.verdict.interrupted().is_none();
-        for (rank, end) in failed {
-            sentences.extend(self.verdict.failed(rank, self.ranks.pid(rank), end));
-        }
-        let running = self.ranks.running();
-        if have_obeyed {
-            if are_first {
-                self.remind_at = Instant::now().checked_add(self.options.grace);
-            }
-        } else if !self.options.keep_going && !self.verdict.ending {
-            if let (Some(last), 1.., true) = (
-                sentences.last_mut(),
-                running,
-                self.verdict.refused.is_empty(),
-            ) {
-                *last += &format!("; ending the {running} still running");
-            }
-            self.end_all();
-        }
-        sentences
-            .iter()
-            .for_each(|sentence| self.output.say(sentence));
-    }
-
     fn heed_time(&mut self) {
         let now = Instant::now();
         if self.time_limit.is_some_and(|limit| limit <= now) {
@@ -387,7 +287,7 @@ impl Watch<'_> {
     }
 
     /// Asks all ranks to end; those that do not are killed after the grace period.
-    fn end_all(&mut self) {
+    pub(super) fn end_all(&mut self) {
         self.verdict.ending = true;
         self.ranks.send(Signal::TERM);
         // A stopped process ends only when it is continued.
@@ -444,28 +344,5 @@ impl Watch<'_> {
     /// Whether a signal is more than a repeat of the last one.
     fn is_new(&mut self, signal: i32) -> bool {
         self.asked.once_more(signal, Instant::now()).is_some()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_signal_that_comes_again_at_once_is_the_same() {
-        let begin = Instant::now();
-        let mut asked = Asked::default();
-        let mut at = |signal, millis| {
-            let now = begin + Duration::from_millis(millis);
-            asked.once_more(signal, now)
-        };
-        assert_eq!(at(SIGTERM, 0), Some(1));
-        assert_eq!(at(SIGTERM, 1), None);
-        assert_eq!(at(SIGTERM, 999), None);
-        assert_eq!(at(SIGTERM, 1000), Some(2), "counted from the first");
-        assert_eq!(at(SIGTERM, 1001), None);
-        assert_eq!(at(SIGTERM, 5999), Some(3));
-        assert_eq!(at(SIGTERM, 10_999), Some(1), "not in a row any more");
-        assert_eq!(at(SIGINT, 11_000), Some(1), "another");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Launcher, by_shell, command, launcher, shell, state, until_gone};
+use crate::support::{Launcher, by_shell, command, launcher, shell, state, until, until_gone};
 use crate::terminal::{LEADS, leader};
 
 #[test]
@@ -46,10 +46,35 @@ fn a_real_time_signal_is_a_signal_too() {
     let run = shell(&["-n", "2", "--keep-going"], "kill -40 $$").finish();
     assert_eq!(run.code(), 128 + 40);
     assert!(
-        run.stderr.contains("was killed by signal 40\n"),
+        run.stderr.contains(" killed by signal 40\n"),
         "{}",
         run.stderr
     );
+}
+
+#[test]
+fn ranks_that_end_alike_at_once_are_one_sentence() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let script = "echo $$; test $MQ_RANK = 3 && exec sleep 1000
+                  until test -e go; do sleep 0.01; done; exit 2";
+    let mut command = command(&["-n", "4", "--", "sh", "-c", script]);
+    let launcher = Launcher::start(command.current_dir(folder.path()));
+    let lines = launcher.lines(4);
+    let pids = lines.iter().map(|line| line[4..].parse::<i32>());
+    let pids: Vec<i32> = pids.map(|pid| pid.expect("a number")).collect();
+    // They end while it does not look.
+    launcher.signal(Signal::STOP);
+    until("the launcher's stop", || state(launcher.pid()) == Some('T'));
+    std::fs::write(folder.path().join("go"), "").expect("written");
+    until_gone(&pids[..3]);
+    launcher.signal(Signal::CONT);
+    let run = launcher.finish();
+    assert_eq!(run.code(), 2);
+    let sentence = format!(
+        "mq: 3 of 4 ranks, rank 0 (pid {}) first, exited with status 2; ending the 1 still running\n",
+        pids[0]
+    );
+    assert_eq!(run.stderr, sentence);
 }
 
 #[test]
