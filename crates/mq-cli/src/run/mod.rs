@@ -14,6 +14,7 @@ mod segment;
 mod signals;
 mod source;
 mod start;
+mod stuck;
 mod terminal;
 mod verdict;
 mod watch;
@@ -32,6 +33,7 @@ pub(crate) use self::signals::ignored;
 use self::source::Source;
 use self::start::Started;
 pub(crate) use self::start::start_rank;
+use self::stuck::Stuck;
 use self::terminal::Terminal;
 use self::verdict::Verdict;
 use self::watch::Watch;
@@ -103,6 +105,7 @@ fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<(u8, bo
         output: Output::new(progress),
         verdict: Verdict::default(),
         asked: Asked::default(),
+        stuck: Stuck::default(),
         time_limit,
         kill_at: None,
         remind_at: None,

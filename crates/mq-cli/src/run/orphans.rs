@@ -64,6 +64,11 @@ impl Orphans {
         }
     }
 
+    /// A child that may live on.
+    pub(super) fn leave(&mut self, pid: Pid) {
+        self.others.insert(pid);
+    }
+
     /// Kills the remaining ones when there are no ranks any more, again and again, since a killed process
     /// leaves its own children.
     pub(super) fn end(&self) {

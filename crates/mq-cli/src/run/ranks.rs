@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGTTIN, SIGTTOU};
 use super::guard::Guard;
 use super::orphans::Orphans;
 use super::signals;
-use crate::exit;
+use crate::{exit, say};
 
 /// How a process ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub(super) struct Ranks {
     members: Vec<Member>,
     guard: Option<Guard>,
     orphans: Orphans,
+    /// Those that still run are not waited for.
+    given_up: bool,
 }
 
 impl Ranks {
@@ -87,6 +89,7 @@ impl Ranks {
             members: Vec::new(),
             orphans: Orphans::adopted(guard.mark()),
             guard: Some(guard),
+            given_up: false,
         }
     }
 
@@ -105,6 +108,24 @@ impl Ranks {
     /// How many had not ended at the last check.
     pub(super) fn running(&self) -> usize {
         self.members.iter().filter(|member| !member.ended).count()
+    }
+
+    /// Those that had not ended at the last check, with their process numbers.
+    pub(super) fn left(&self) -> Vec<(usize, u32)> {
+        let members = self.members.iter().enumerate();
+        let left = members.filter(|(_, member)| !member.ended);
+        left.map(|(rank, member)| (rank, member.process.id()))
+            .collect()
+    }
+
+    /// Whether a rank, which is to be killed, may not be signalled.
+    pub(super) fn is_of_another_user(&self, rank: usize) -> bool {
+        refuses(self.members[rank].pid())
+    }
+
+    /// From now on nobody waits for those that have not ended.
+    pub(super) fn give_up(&mut self) {
+        self.given_up = true;
     }
 
     /// How many there are.
@@ -170,7 +191,8 @@ impl Ranks {
     pub(super) fn send(&self, signal: Signal) {
         for member in &self.members {
             let pid = member.pid();
-            // A group of zombies accepts the signal silently; nothing else can go wrong.
+            // A group of zombies accepts the signal silently. One of another user refuses it, which is told when it
+            // matters: when the rank does not end.
             let _ = kill_process_group(pid, signal);
             // The rank itself may have moved to another group.
             if getpgid(Some(pid)).is_ok_and(|group| group != pid) {
@@ -179,7 +201,8 @@ impl Ranks {
         }
     }
 
-    /// Kills all that is left of the ranks and what they have started, and waits for the ranks to end.
+    /// Kills all that is left of the ranks and what they have started, and waits for the ranks to end, but for those
+    /// that are given up or may not be signalled.
     pub(super) fn clear(&mut self) {
         if self.members.is_empty() && self.guard.is_none() {
             return;
@@ -187,8 +210,18 @@ impl Ranks {
         self.send(Signal::KILL);
         // Before the groups' numbers can be reused.
         self.guard = None;
-        for mut member in self.members.drain(..) {
-            let _ = member.process.wait();
+        for (rank, mut member) in self.members.drain(..).enumerate() {
+            let pid = member.pid();
+            if member.ended || !self.given_up && !refuses(pid) {
+                let _ = member.process.wait();
+                continue;
+            }
+            if !self.given_up {
+                say(&format!(
+                    "rank {rank} (pid {pid}) cannot be ended: it runs as another user"
+                ));
+            }
+            self.orphans.leave(pid);
         }
         // What ranks started outside their groups is a child of the launcher by now.
         self.orphans.end();
@@ -199,6 +232,11 @@ impl Drop for Ranks {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+/// Kills a process; returns whether that is not allowed.
+fn refuses(pid: Pid) -> bool {
+    kill_process(pid, Signal::KILL) == Err(Errno::PERM)
 }
 
 /// The signal that has stopped a process, if it is stopped.

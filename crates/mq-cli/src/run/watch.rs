@@ -18,6 +18,7 @@ use super::refusals::Refusals;
 use super::segment::Segment;
 use super::signals::{self, Signals};
 use super::source::{Source, Took};
+use super::stuck::Stuck;
 use super::terminal::Terminal;
 use super::verdict::Verdict;
 use crate::FAILED;
@@ -43,6 +44,8 @@ pub(super) struct Watch<'a> {
     pub(super) verdict: Verdict,
     /// Which signal asked the ranks to end, and how often.
     pub(super) asked: Asked,
+    /// Ranks that SIGKILL has not ended.
+    pub(super) stuck: Stuck,
     /// When `--timeout` expires.
     pub(super) time_limit: Option<Instant>,
     /// When ranks that were asked to end are killed.
@@ -65,7 +68,7 @@ struct Ready {
 impl Watch<'_> {
     /// Watches until nothing is left of the run; returns its exit code, and whether SIGINT has ended it.
     pub(super) fn finish(mut self) -> (u8, bool) {
-        while self.ranks.running() > 0 {
+        while self.ranks.running() > 0 && self.stuck.given_up_by().is_none() {
             self.output.flush();
             let ready = self.wait(self.next_deadline());
             self.read(&ready.sources);
@@ -81,10 +84,13 @@ impl Watch<'_> {
         self.wait_for_last_lines();
         // Processes that the ranks left behind would hold the pipes open.
         self.ranks.clear();
-        if let Some(sentence) = self.verdict.last_word(self.options.processes) {
+        let given_up_by = self.stuck.given_up_by();
+        if let Some(sentence) = self.verdict.last_word(self.options.processes)
+            && given_up_by.is_none()
+        {
             self.output.say(&sentence);
         }
-        if let Some(signal) = self.hand_over_the_rest() {
+        if let Some(signal) = self.hand_over_the_rest().or(given_up_by) {
             return (End::Killed(signal).code(), signal == SIGINT);
         }
         let otherwise = if self.output.failed() { FAILED } else { 0 };
@@ -158,7 +164,8 @@ impl Watch<'_> {
             .as_ref()
             .is_some_and(|terminal| terminal.awaited().is_none());
         let check = waits.then(|| Instant::now() + FOREGROUND_CHECK);
-        [self.kill_at, self.remind_at, self.time_limit, check]
+        let stuck = self.stuck.deadline();
+        [self.kill_at, stuck, self.remind_at, self.time_limit, check]
             .into_iter()
             .flatten()
             .min()
@@ -213,6 +220,7 @@ impl Watch<'_> {
         if matches!(signal, SIGINT | SIGTERM) {
             match self.asked.once_more(signal, Instant::now()) {
                 None => return,
+                Some(_) if self.stuck.is_told() => return self.give_up(signal),
                 Some(..PATIENCE) => {}
                 Some(PATIENCE) => self.output.say(&format!(
                     "{} of {} still running after {PATIENCE} times {}; another one in {} to {} s kills them",
@@ -224,7 +232,7 @@ impl Watch<'_> {
                 )),
                 _ => {
                     self.verdict.ending = true;
-                    return self.ranks.send(Signal::KILL);
+                    return self.kill();
                 }
             }
         }
@@ -248,7 +256,14 @@ impl Watch<'_> {
         }
         if self.kill_at.is_some_and(|deadline| deadline <= now) {
             self.kill_at = None;
-            self.ranks.send(Signal::KILL);
+            self.kill();
+        }
+        if self
+            .stuck
+            .deadline()
+            .is_some_and(|deadline| deadline <= now)
+        {
+            self.name_the_stuck();
         }
     }
 

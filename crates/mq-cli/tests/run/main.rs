@@ -7,5 +7,6 @@ mod node;
 mod output;
 mod signals;
 mod start;
+mod stuck;
 mod support;
 mod terminal;
