@@ -24,6 +24,7 @@ pub(super) struct Guard {
     process: Child,
     to: Option<ChildStdin>,
     mark: String,
+    is_only_child: bool,
 }
 
 impl Guard {
@@ -37,6 +38,7 @@ impl Guard {
             .stderr(Stdio::null());
         // It must not carry the mark of what it guards, nor that of an enclosing run.
         command.env_remove(orphans::MARK);
+        let is_only_child = !orphans::has_children();
         let mut process = command.spawn()?;
         let to = process.stdin.take();
         let mark = orphans::mark();
@@ -44,6 +46,7 @@ impl Guard {
             process,
             to,
             mark: mark.clone(),
+            is_only_child,
         };
         guard.tell(&mark);
         Ok(guard)
@@ -52,6 +55,11 @@ impl Guard {
     /// The value of [`orphans::MARK`] in the ranks' environment, which what they start inherits.
     pub(super) fn mark(&self) -> &str {
         &self.mark
+    }
+
+    /// Whether the launcher had no other child when it started the guard.
+    pub(super) const fn is_only_child(&self) -> bool {
+        self.is_only_child
     }
 
     /// Adds a process group to guard.

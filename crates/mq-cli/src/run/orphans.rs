@@ -22,6 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The time between two checks.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// Said of what cannot be found.
+const UNLISTED: &str = "something that ranks started is left, and /proc, which is of another PID namespace, does not \
+                        tell what";
+
 /// The processes that become the launcher's children when their parent ends.
 pub(super) struct Orphans {
     /// Children that are not orphans: the guard, and those of the process that became `mq` by `exec`.
@@ -29,18 +33,27 @@ pub(super) struct Orphans {
     /// What the run's own processes have in their environments, if there are such other children, which
     /// may leave orphans too.
     mark: Option<Vec<u8>>,
+    /// `/proc` tells nothing of this process's children, and whatever lives after the ranks is of theirs.
+    is_unlisted: bool,
 }
 
 impl Orphans {
-    /// Makes this process the parent of all that ranks will leave behind. Called before any rank starts.
-    pub(super) fn adopted(mark: &str) -> Self {
+    /// Makes this process the parent of all that ranks will leave behind. Called before any rank starts, when it may
+    /// have no child but the guard.
+    pub(super) fn adopted(mark: &str, is_guard_only_child: bool) -> Self {
         // If the kernel does not support it, orphans go to process 1 as usual.
         let _ = set_child_subreaper(Some(getpid()));
         let others: HashSet<Pid> = children().into_iter().collect();
         // One of them is the guard.
         let has_strangers = others.len() > 1;
         let mark = has_strangers.then(|| variable(mark));
-        Self { others, mark }
+        // All others in a namespace end with its first process.
+        let ends_all = getpid().is_init();
+        Self {
+            others,
+            mark,
+            is_unlisted: is_guard_only_child && !ends_all && !proc::is_ours(),
+        }
     }
 
     /// Whether there are any besides the ranks.
@@ -67,11 +80,12 @@ impl Orphans {
     /// A child that may live on.
     pub(super) fn leave(&mut self, pid: Pid) {
         self.others.insert(pid);
+        self.is_unlisted = false;
     }
 
-    /// Kills the remaining ones when there are no ranks any more, again and again, since a killed process
-    /// leaves its own children.
-    pub(super) fn end(&self) {
+    /// Kills the remaining ones when there are no ranks and no guard any more, again and again, since a killed process
+    /// leaves its own children. Returns what is to be said of those that cannot be found.
+    pub(super) fn end(&self) -> Option<&'static str> {
         let enough = Instant::now() + PATIENCE;
         loop {
             let mut any = false;
@@ -90,9 +104,27 @@ impl Orphans {
                 }
             }
             if !any || Instant::now() > enough {
-                return;
+                return (self.is_unlisted && lives(enough)).then_some(UNLISTED);
             }
             thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Whether this process has a child, be it one that has ended.
+pub(super) fn has_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::All, options), Err(Errno::CHILD))
+}
+
+/// Whether a child lives then; those that end before are reaped.
+fn lives(then: Instant) -> bool {
+    loop {
+        match waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) if Instant::now() > then => return true,
+            Ok(None) => thread::sleep(PAUSE),
+            Err(_) => return false,
         }
     }
 }

@@ -87,7 +87,7 @@ impl Ranks {
     pub(super) fn new(guard: Guard) -> Self {
         Self {
             members: Vec::new(),
-            orphans: Orphans::adopted(guard.mark()),
+            orphans: Orphans::adopted(guard.mark(), guard.is_only_child()),
             guard: Some(guard),
             given_up: false,
         }
@@ -202,10 +202,10 @@ impl Ranks {
     }
 
     /// Kills all that is left of the ranks and what they have started, and waits for the ranks to end, but for those
-    /// that are given up or may not be signalled.
-    pub(super) fn clear(&mut self) {
+    /// that are given up or may not be signalled. Returns what is to be said of what is left.
+    pub(super) fn clear(&mut self) -> Option<&'static str> {
         if self.members.is_empty() && self.guard.is_none() {
-            return;
+            return None;
         }
         self.send(Signal::KILL);
         // Before the groups' numbers can be reused.
@@ -224,13 +224,15 @@ impl Ranks {
             self.orphans.leave(pid);
         }
         // What ranks started outside their groups is a child of the launcher by now.
-        self.orphans.end();
+        self.orphans.end()
     }
 }
 
 impl Drop for Ranks {
     fn drop(&mut self) {
-        self.clear();
+        if let Some(sentence) = self.clear() {
+            say(sentence);
+        }
     }
 }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Launcher, by_shell, command, launcher, shell, state, until, until_gone};
+use crate::support::{
+    Launcher, by_shell, command, launcher, shell, state, unshare, until, until_gone,
+};
 use crate::terminal::{LEADS, leader};
 
 #[test]
@@ -234,4 +236,30 @@ fn what_was_there_before_the_launcher_stays() {
 fn what_others_leave_while_the_launcher_runs_stays() {
     let leaving = "( sleep 0.2; \"$@\" sleep 1000 >/dev/null 2>&1 & echo $! ) &";
     stays(leaving, "sleep 1");
+}
+
+/// What ranks leave in a session of their own cannot be found in another namespace's `/proc`, but it is there.
+#[test]
+fn what_is_left_where_proc_does_not_tell_is_told() {
+    let what = "a `/proc` of another PID namespace was";
+    for (program, is_left) in [("exec sleep 1000", true), ("exit", false)] {
+        let Some(mut apart) = unshare(what, &["-pf", "-Urpf"], &["true"]) else {
+            return;
+        };
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        // The namespace, and all in it, ends with the outer shell.
+        let outer = "\"$0\" run -n 1 -- sh -c 'exec sh rank \"$@\"' sh \"$@\"; exit $?";
+        let rank = "\"$@\" sh program >/dev/null 2>&1 & until test -e there; do sleep 0.01; done";
+        let program = format!("touch there; {program}");
+        for (name, script) in [("rank", rank), ("program", &program)] {
+            std::fs::write(folder.path().join(name), script).expect("written");
+        }
+        apart.args(["sh", "-c", outer, env!("CARGO_BIN_EXE_mq")]);
+        apart.args(leader()).env(LEADS, "");
+        let run = Launcher::start(apart.current_dir(folder.path())).finish();
+        let sentence = "mq: something that ranks started is left, and /proc, which is of another PID namespace, does \
+                        not tell what\n";
+        let expected = if is_left { sentence } else { "" };
+        assert_eq!((run.code(), run.stderr.as_str()), (0, expected));
+    }
 }
