@@ -25,13 +25,15 @@ SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGTSTP and SIGCONT
 that dies of one of them has not failed: the others, which got it too, may take their time, for instance \
 to write a checkpoint, and after --grace it is said that they are waited for. Any other failure ends \
 them. A third consecutive SIGINT or SIGTERM, each 1 to 5 s after the last, kills what is still running; \
-one that is repeated within a second does not count, since `timeout` sends it twice. Each process has \
-its own process group: what it starts there gets the signals too. Half a second after the last rank, so \
-that a `tee` can write its last lines, everything that ranks started and that is still there is killed, \
-in other groups and sessions as well. If a signal ended the ranks, a reader that keeps reading gets \
-their remaining output for up to --grace. If mq itself is killed, so are the ranks, their groups, and \
-whatever else has the same MQ_RUN in its environment (but not programs that change their user when they \
-start).
+one that is repeated within a second does not count, since `timeout` sends it twice. A rank that SIGKILL \
+does not end, as it runs as another user or the kernel holds it, is named and waited for until a further \
+SIGINT or SIGTERM. Each process has its own process group: what it starts there gets the signals too. Half \
+a second after the last rank, so that a `tee` can write its last lines, everything that ranks started and \
+that is still there is killed, in other groups and sessions as well. If a signal ended the ranks, a reader \
+that keeps reading gets their remaining output for up to --grace. If mq itself is killed, so are the ranks, \
+their groups, and whatever else has the same MQ_RUN in its environment. Programs that change their user when \
+they start go on, and so do, if mq itself is killed, programs in other groups that forbid others to read \
+them, such as ssh-agent. Where /proc is of another PID namespace, what is in other groups cannot be found.
 
 Examples:
   mq run -n 4 ./program --its --options
