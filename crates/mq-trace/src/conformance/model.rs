@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use mq_core::{Entry, Envelope, Error, MatchQueues, Pattern, Used};
 
 use super::Setup;
+use super::bare::Bare;
 use super::engined::weigh;
 use super::family::Family;
 use super::step::Step;
-use super::subject::{Bare, Outcome, Subject};
+use super::subject::{Outcome, Subject};
 use crate::oracle::Oracle;
 
 /// The oracle, with the budget computed from what it holds.

@@ -88,7 +88,7 @@ impl<const FAULT: u8> MatchQueues for Least<FAULT> {
         let name = self.0.queue_message(envelope, message);
         self.1 = name.sequence() + 1;
         match FAULT {
-            EQUAL => MessageHandle::new(Handle::new(name.context(), name.slot(), subject::FIRST)),
+            EQUAL => MessageHandle::new(Handle::new(name.context(), name.slot(), bare::FIRST)),
             _ => name,
         }
     }

@@ -1,0 +1,250 @@
+//! [`Bare`]: queues used without an engine.
+
+use core::cell::RefCell;
+use std::collections::BTreeMap;
+
+use mq_core::{Config, ContextId, EntryOf, Handle, MatchQueues, MessageHandle, Pattern, RemovedOf};
+
+use super::Setup;
+use super::family::Family;
+use super::step::Step;
+use super::subject::{
+    Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed,
+};
+
+/// The number from which queues without an engine are to count.
+pub(super) const FIRST: u64 = 1000;
+
+fn config(setup: &Setup) -> Config {
+    let mut config = Config::default();
+    config.first_sequence = FIRST;
+    config.size = setup.size;
+    config.tuning = setup.tuning.clone();
+    config
+}
+
+/// Queues used without an engine.
+pub(super) struct Bare<Q> {
+    pub(super) queues: Q,
+    pub(super) numbers: Numbers,
+    config: Config,
+    /// Above the numbers of all receives queued so far in a context, and of all messages.
+    above: BTreeMap<ContextId, (u64, u64)>,
+    /// What the structure's own next number must be at least.
+    least_next: u64,
+    misnumbered: Option<String>,
+}
+
+impl<Q: MatchQueues> Bare<Q> {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let config = config(setup);
+        let queues = Q::with_config(&config);
+        let next = queues.next_sequence();
+        let ignored = || format!("the next number {next}, though it is to begin at {FIRST}");
+        Self {
+            misnumbered: (next < FIRST).then(ignored),
+            queues,
+            numbers: Numbers::default(),
+            config,
+            above: BTreeMap::new(),
+            least_next: FIRST,
+        }
+    }
+
+    /// Numbers of a context rise in the order of queueing, and the next one is above them all.
+    fn check_numbers(&mut self, receive: Option<Handle>, message: Option<MessageHandle>) {
+        if let Some(receive) = receive {
+            let above = self.above.entry(receive.context());
+            let above = &mut above.or_insert((FIRST, FIRST)).0;
+            let least = core::mem::replace(above, receive.sequence() + 1);
+            self.is_numbered(receive.sequence(), least);
+        }
+        if let Some(message) = message {
+            let above = self.above.entry(message.context());
+            let above = &mut above.or_insert((FIRST, FIRST)).1;
+            let least = core::mem::replace(above, message.sequence() + 1);
+            self.is_numbered(message.sequence(), least);
+        }
+        let next = self.queues.next_sequence();
+        if next < self.least_next {
+            let wrong = format!("the next number {next}, below {}", self.least_next);
+            self.misnumbered.get_or_insert(wrong);
+        }
+    }
+
+    /// An entry got a number that must not be below `least`.
+    fn is_numbered(&mut self, number: u64, least: u64) {
+        self.least_next = self.least_next.max(number + 1);
+        if number < least {
+            let wrong = format!("an entry numbered {number}, below {least}");
+            self.misnumbered.get_or_insert(wrong);
+        }
+    }
+}
+
+impl<Q> Bare<Q>
+where
+    Q: MatchQueues<Receive = u32, Message = u32>,
+{
+    fn step<F: Family<Pattern = Q::Pattern>>(&mut self, step: &Step) -> Outcome {
+        let Self {
+            queues,
+            numbers,
+            config,
+            ..
+        } = self;
+        match step {
+            Step::Post(wanted) => {
+                let receive = numbers.next_receive();
+                numbers.posted(receive, queues.post(F::pattern(wanted), receive))
+            }
+            Step::Arrive(carried) => {
+                let message = numbers.next_message();
+                arrived(message, queues.arrive(F::envelope(carried), message))
+            }
+            Step::Probe(wanted) => {
+                let seen = queues.probe(&F::pattern(wanted));
+                found(seen.map(|(envelope, &message)| (envelope, message)))
+            }
+            Step::Extract(wanted) => found(queues.extract(&F::pattern(wanted))),
+            Step::Deliver(carried) => {
+                let shown = queues.find_receive(&F::envelope(carried));
+                let shown = found(shown.map(|(_, pattern, &receive)| (pattern, receive)));
+                let delivered = found(queues.deliver(&F::envelope(carried)));
+                assert_eq!(shown, delivered, "another receive was shown than delivered");
+                delivered
+            }
+            Step::PostHalves(wanted) => {
+                let receive = numbers.next_receive();
+                let taken = queues.extract(&F::pattern(wanted));
+                let mut raised = None;
+                let outcome = numbers.in_halves(receive, taken, || {
+                    // What may come between the halves.
+                    let to = queues.next_sequence() + u64::from(receive % 3);
+                    queues.raise_sequence(to);
+                    let next = queues.next_sequence();
+                    let handle = queues.queue_receive(F::pattern(wanted), receive);
+                    raised = Some((next.min(handle.sequence()), to));
+                    Ok(handle)
+                });
+                if let Some((number, to)) = raised {
+                    self.is_numbered(number, to);
+                }
+                outcome
+            }
+            Step::ArriveHalves(carried) => {
+                let message = numbers.next_message();
+                let envelope = F::envelope(carried);
+                let delivered = if message % 2 == 0 {
+                    queues.deliver(&envelope)
+                } else {
+                    let shown = queues.find_receive(&envelope);
+                    let shown = shown.map(|(handle, pattern, _)| (handle, pattern));
+                    shown.and_then(|(handle, pattern)| Some((pattern, queues.cancel(handle)?)))
+                };
+                match delivered {
+                    None => {
+                        let named = queues.queue_message(envelope, message);
+                        numbers.last_message = Some(named);
+                        Outcome::Unexpected
+                    }
+                    taken => found(taken),
+                }
+            }
+            Step::Take(wanted) => {
+                let named = queues.find(&F::pattern(wanted)).map(|(name, ..)| name);
+                let Some(named) = named.or(numbers.last_message) else {
+                    return Outcome::Nothing;
+                };
+                let taken = found(queues.take(named));
+                assert!(queues.take(named).is_none(), "a message was taken twice");
+                taken
+            }
+            Step::Cancel(receive) => {
+                let handle = numbers.handle(*receive);
+                let cancelled = handle.and_then(|handle| queues.cancel(handle));
+                cancelled.map_or(Outcome::Nothing, Outcome::Cancelled)
+            }
+            Step::PurgeContext(comm) => self.purge(*comm, None),
+            Step::PurgeSource(comm, source) => self.purge(*comm, Some(*source)),
+            Step::Resize(comm, size) => {
+                config.size = Some(*size);
+                queues.update_context(ContextId(*comm), config);
+                Outcome::Nothing
+            }
+            Step::Announce(comm, tag, bytes) => {
+                queues.announce(&call(*comm, *tag, *bytes));
+                Outcome::Nothing
+            }
+            Step::Clear => {
+                queues.clear();
+                Outcome::Nothing
+            }
+        }
+    }
+
+    /// `select` sees all entries, in order, before any of their context comes back.
+    fn purge(&mut self, comm: u32, source: Option<u32>) -> Outcome {
+        let mut queued = BTreeMap::<u32, Vec<String>>::new();
+        self.queues.visit(&mut |entry| {
+            let (context, text) = show_entry(&entry);
+            queued.entry(context).or_default().push(text);
+        });
+        let asked = RefCell::new(BTreeMap::<u32, Vec<String>>::new());
+        let mut purged = Vec::new();
+        let mut select = |entry: EntryOf<'_, Q>| {
+            let (context, text) = show_entry(&entry);
+            asked.borrow_mut().entry(context).or_default().push(text);
+            chosen(&entry, comm, source)
+        };
+        let mut back = |removed: RemovedOf<Q>| {
+            let asked = asked.borrow();
+            assert_eq!(asked.get(&comm), queued.get(&comm), "asked about too late");
+            purged.push(show_removed(&removed));
+        };
+        self.queues.purge(&mut select, &mut back);
+        assert_eq!(*asked.borrow(), queued, "what a purge asked about");
+        Outcome::Purged(purged)
+    }
+}
+
+impl<P, Q> Subject<P> for Bare<Q>
+where
+    P: Pattern,
+    Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
+{
+    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+        let receives = self.numbers.handles.len();
+        let outcome = self.step::<F>(step);
+        let mut receives = self.numbers.handles[receives..].iter();
+        let receive = receives.find_map(|handle| *handle);
+        let queued = matches!(
+            (step, &outcome),
+            (Step::ArriveHalves(_), Outcome::Unexpected)
+        );
+        let message = self.numbers.last_message.filter(|_| queued);
+        self.check_numbers(receive, message);
+        outcome
+    }
+
+    fn misnumbered(&self) -> Option<&str> {
+        self.misnumbered.as_deref()
+    }
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.queues.posted_len(), self.queues.unexpected_len())
+    }
+
+    fn queued_total(&self) -> Option<u32> {
+        Some(self.queues.queued_total())
+    }
+
+    fn contents(&self) -> BTreeMap<u32, Vec<String>> {
+        let mut contents = BTreeMap::<u32, Vec<String>>::new();
+        self.queues.visit(&mut |entry| {
+            let (context, text) = show_entry(&entry);
+            contents.entry(context).or_default().push(text);
+        });
+        contents
+    }
+}
