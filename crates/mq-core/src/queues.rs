@@ -418,8 +418,9 @@ pub trait MatchQueues: Sized {
 
     // What a structure may learn.
 
-    /// One more context will use these queues, which serve several. Handles given from now on are
-    /// numbered from `config.first_sequence`, and `config.size` may exceed all sizes known so far.
+    /// One more context will use these queues, which serve several. Entries queued from now on are numbered from at
+    /// least `config.first_sequence`, as if [raised](Self::raise_sequence) to it: a number that has been passed lowers
+    /// nothing. `config.size` may exceed all sizes known so far.
     ///
     /// [`Engine`](crate::Engine) calls this for structures of process scope.
     fn add_context(&mut self, config: &Config);

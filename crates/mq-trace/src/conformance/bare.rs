@@ -3,13 +3,15 @@
 use core::cell::RefCell;
 use std::collections::BTreeMap;
 
-use mq_core::{Config, ContextId, EntryOf, Handle, MatchQueues, MessageHandle, Pattern, RemovedOf};
+use mq_core::{
+    Config, ContextId, EntryOf, Handle, MatchQueues, MessageHandle, Pattern, RemovedOf, Scope,
+};
 
 use super::Setup;
 use super::family::Family;
 use super::step::Step;
 use super::subject::{
-    Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed,
+    Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed, taken,
 };
 
 /// The number from which queues without an engine are to count.
@@ -30,6 +32,8 @@ pub(super) struct Bare<Q> {
     config: Config,
     /// Above the numbers of all receives queued so far in a context, and of all messages.
     above: BTreeMap<ContextId, (u64, u64)>,
+    /// What the numbers of all entries from now on must be at least.
+    passed: u64,
     /// What the structure's own next number must be at least.
     least_next: u64,
     misnumbered: Option<String>,
@@ -47,6 +51,7 @@ impl<Q: MatchQueues> Bare<Q> {
             numbers: Numbers::default(),
             config,
             above: BTreeMap::new(),
+            passed: FIRST,
             least_next: FIRST,
         }
     }
@@ -54,17 +59,19 @@ impl<Q: MatchQueues> Bare<Q> {
     /// Numbers of a context rise in the order of queueing, and the next one is above them all.
     fn check_numbers(&mut self, receive: Option<Handle>, message: Option<MessageHandle>) {
         if let Some(receive) = receive {
-            let above = self.above.entry(receive.context());
-            let above = &mut above.or_insert((FIRST, FIRST)).0;
+            let above = &mut self.above.entry(receive.context()).or_default().0;
             let least = core::mem::replace(above, receive.sequence() + 1);
-            self.is_numbered(receive.sequence(), least);
+            self.is_numbered(receive.sequence(), least.max(self.passed));
         }
         if let Some(message) = message {
-            let above = self.above.entry(message.context());
-            let above = &mut above.or_insert((FIRST, FIRST)).1;
+            let above = &mut self.above.entry(message.context()).or_default().1;
             let least = core::mem::replace(above, message.sequence() + 1);
-            self.is_numbered(message.sequence(), least);
+            self.is_numbered(message.sequence(), least.max(self.passed));
         }
+        self.check_next();
+    }
+
+    fn check_next(&mut self) {
         let next = self.queues.next_sequence();
         if next < self.least_next {
             let wrong = format!("the next number {next}, below {}", self.least_next);
@@ -79,6 +86,41 @@ impl<Q: MatchQueues> Bare<Q> {
             let wrong = format!("an entry numbered {number}, below {least}");
             self.misnumbered.get_or_insert(wrong);
         }
+    }
+}
+
+/// What an engine asks of the numbers.
+impl<Q: MatchQueues> Bare<Q> {
+    /// A number that the queues are told to pass, in every fourth turn one that they have passed.
+    fn to_pass(&self, turn: u32) -> u64 {
+        match turn % 4 {
+            3 => FIRST,
+            skipped => self.queues.next_sequence() + u64::from(skipped),
+        }
+    }
+
+    fn raise(&mut self, turn: u32) {
+        let to = self.to_pass(turn);
+        self.queues.raise_sequence(to);
+        self.must_have_passed(to);
+    }
+
+    /// A context without entries is freed and another created, as an engine tells queues that serve several.
+    fn replace_context(&mut self, comm: u32, turn: u32) {
+        if Q::scope(&self.config) != Scope::Process {
+            return;
+        }
+        self.queues.remove_context(ContextId(comm));
+        let mut config = self.config.clone();
+        config.first_sequence = self.to_pass(turn);
+        self.queues.add_context(&config);
+        self.must_have_passed(config.first_sequence);
+    }
+
+    fn must_have_passed(&mut self, number: u64) {
+        self.passed = self.passed.max(number);
+        self.least_next = self.least_next.max(number);
+        self.check_next();
     }
 }
 
@@ -111,26 +153,24 @@ where
                 let shown = queues.find_receive(&F::envelope(carried));
                 let shown = found(shown.map(|(_, pattern, &receive)| (pattern, receive)));
                 let delivered = found(queues.deliver(&F::envelope(carried)));
-                assert_eq!(shown, delivered, "another receive was shown than delivered");
+                if shown != delivered {
+                    return Outcome::Wrong(format!("{shown:?} shown, {delivered:?} delivered"));
+                }
                 delivered
             }
             Step::PostHalves(wanted) => {
                 let receive = numbers.next_receive();
                 let taken = queues.extract(&F::pattern(wanted));
-                let mut raised = None;
-                let outcome = numbers.in_halves(receive, taken, || {
+                if taken.is_none() {
                     // What may come between the halves.
-                    let to = queues.next_sequence() + u64::from(receive % 3);
-                    queues.raise_sequence(to);
-                    let next = queues.next_sequence();
-                    let handle = queues.queue_receive(F::pattern(wanted), receive);
-                    raised = Some((next.min(handle.sequence()), to));
-                    Ok(handle)
-                });
-                if let Some((number, to)) = raised {
-                    self.is_numbered(number, to);
+                    self.raise(receive);
                 }
-                outcome
+                let Self {
+                    queues, numbers, ..
+                } = self;
+                numbers.in_halves(receive, taken, || {
+                    Ok(queues.queue_receive(F::pattern(wanted), receive))
+                })
             }
             Step::ArriveHalves(carried) => {
                 let message = numbers.next_message();
@@ -156,16 +196,19 @@ where
                 let Some(named) = named.or(numbers.last_message) else {
                     return Outcome::Nothing;
                 };
-                let taken = found(queues.take(named));
-                assert!(queues.take(named).is_none(), "a message was taken twice");
-                taken
+                taken(queues.take(named), queues.take(named))
             }
             Step::Cancel(receive) => {
                 let handle = numbers.handle(*receive);
                 let cancelled = handle.and_then(|handle| queues.cancel(handle));
                 cancelled.map_or(Outcome::Nothing, Outcome::Cancelled)
             }
-            Step::PurgeContext(comm) => self.purge(*comm, None),
+            Step::PurgeContext(comm) => {
+                let turn = numbers.messages;
+                let purged = self.purge(*comm, None);
+                self.replace_context(*comm, turn);
+                purged
+            }
             Step::PurgeSource(comm, source) => self.purge(*comm, Some(*source)),
             Step::Resize(comm, size) => {
                 config.size = Some(*size);
@@ -197,13 +240,24 @@ where
             asked.borrow_mut().entry(context).or_default().push(text);
             chosen(&entry, comm, source)
         };
+        let mut late = None;
         let mut back = |removed: RemovedOf<Q>| {
-            let asked = asked.borrow();
-            assert_eq!(asked.get(&comm), queued.get(&comm), "asked about too late");
-            purged.push(show_removed(&removed));
+            let removed = show_removed(&removed);
+            if asked.borrow().get(&comm) != queued.get(&comm) {
+                let wrong =
+                    || format!("{removed} back before all of context {comm} was asked about");
+                late.get_or_insert_with(wrong);
+            }
+            purged.push(removed);
         };
         self.queues.purge(&mut select, &mut back);
-        assert_eq!(*asked.borrow(), queued, "what a purge asked about");
+        if let Some(late) = late {
+            return Outcome::Wrong(late);
+        }
+        let asked = asked.into_inner();
+        if asked != queued {
+            return Outcome::Wrong(format!("{asked:?} asked about, of {queued:?}"));
+        }
         Outcome::Purged(purged)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use mq_core::structures::Kind;
 use mq_core::{
     Budget, ContextOptions, Engine, EngineOptions, EntryOf, MatchQueues, Pattern, RemovedOf, Used,
 };
@@ -10,9 +11,13 @@ use mq_core::{
 use super::family::Family;
 use super::step::Step;
 use super::subject::{
-    Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed,
+    Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed, show_wrong,
+    taken,
 };
 use super::{CONTEXTS, Setup};
+
+/// A context that no step uses, created while entries are queued in others.
+const SPARE: u32 = CONTEXTS;
 
 /// The weight of a message in the byte budget.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the engine's signature")]
@@ -62,6 +67,7 @@ pub(super) struct Engined<Q: MatchQueues> {
     setup: Setup,
     /// Contexts created so far.
     made: usize,
+    has_spare: bool,
     crossings: Arc<Mutex<Vec<usize>>>,
 }
 
@@ -73,6 +79,7 @@ impl<Q: MatchQueues<Message = u32>> Engined<Q> {
             numbers: Numbers::default(),
             setup: setup.clone(),
             made: 0,
+            has_spare: false,
             crossings,
         };
         (0..CONTEXTS).for_each(|comm| engined.create_context(comm));
@@ -82,6 +89,18 @@ impl<Q: MatchQueues<Message = u32>> Engined<Q> {
     fn create_context(&mut self, comm: u32) {
         let kind = self.setup.kind_of_context(self.made);
         self.made += 1;
+        self.create_of_kind(comm, kind);
+    }
+
+    /// Once entries are queued, a context more, of the structure that the first context had.
+    fn create_spare(&mut self) {
+        if !self.has_spare && self.engine.posted_len() > 1 {
+            self.has_spare = true;
+            self.create_of_kind(SPARE, self.setup.kind_of_context(0));
+        }
+    }
+
+    fn create_of_kind(&mut self, comm: u32, kind: Kind) {
         let mut options = ContextOptions::new().kind(kind);
         if let Some(size) = self.setup.size {
             options = options.size(size);
@@ -96,7 +115,7 @@ impl<Q> Engined<Q>
 where
     Q: MatchQueues<Receive = u32, Message = u32>,
 {
-    /// A whole context is purged by freeing it, and is created again afterwards.
+    /// A whole context is purged by freeing it, and is created again afterwards. Its old handles name nothing then.
     fn purge_context(&mut self, comm: u32) -> Outcome {
         let mut purged = Vec::new();
         let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));
@@ -104,6 +123,10 @@ where
             .free_context(comm, &mut back)
             .expect("it exists");
         self.create_context(comm);
+        for handle in self.numbers.stale(comm) {
+            let wrong = self.engine.cancel(handle);
+            purged.extend(wrong.map(|receive| show_wrong(handle, receive)));
+        }
         Outcome::Purged(purged)
     }
 
@@ -122,6 +145,7 @@ where
     Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
 {
     fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+        self.create_spare();
         let Self {
             engine, numbers, ..
         } = self;
@@ -173,9 +197,7 @@ where
                 let Some(named) = named.or(numbers.last_message) else {
                     return Outcome::Nothing;
                 };
-                let taken = found(engine.take(named));
-                assert!(engine.take(named).is_none(), "a message was taken twice");
-                taken
+                taken(engine.take(named), engine.take(named))
             }
             Step::Cancel(receive) => {
                 let handle = numbers.handle(*receive);

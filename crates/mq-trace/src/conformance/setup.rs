@@ -15,7 +15,7 @@ pub struct Setup {
     /// Parameters of the structures.
     pub tuning: Tuning,
     /// The structure of each context of an engine in which structures are chosen at run time; `None`: each has
-    /// another, and another again when it is freed and created anew.
+    /// another. When it is freed and created anew, it has in turn one that no other has, and one that another has.
     pub kind: Option<Kind>,
     /// The communicator size given to structures.
     pub size: Option<u32>,
@@ -166,8 +166,9 @@ impl Setup {
     }
 
     pub(super) fn kind_of_context(&self, made: usize) -> Kind {
-        let another = Kind::ALL[5 * made % Kind::ALL.len()];
-        self.kind.unwrap_or(another)
+        let joins = made > CONTEXTS as usize && !made.is_multiple_of(2);
+        let nth = if joins { made / 2 } else { made };
+        self.kind.unwrap_or(Kind::ALL[5 * nth % Kind::ALL.len()])
     }
 
     /// This setup with so many shards for each divided context of a shared engine.

@@ -12,7 +12,7 @@ use super::engined::engine_options;
 use super::family::Family;
 use super::step::{Step, Wanted};
 use super::subject::{
-    Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed,
+    Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed, show_wrong,
 };
 use super::{CONTEXTS, RANKS, Setup};
 
@@ -114,6 +114,10 @@ impl<Q: MatchQueues<Receive = u32, Message = u32>> Shared<Q> {
                 let freed = self.engine.free_context(comm, &mut back);
                 freed.expect("it exists");
                 self.create_context(comm);
+                for handle in self.numbers.stale(comm) {
+                    let wrong = self.engine.cancel(handle);
+                    purged.extend(wrong.map(|receive| show_wrong(handle, receive)));
+                }
             }
             Some(_) => {
                 let mut select = |entry: EntryOf<'_, Q>| chosen(&entry, comm, source);

@@ -22,6 +22,8 @@ pub(super) enum Outcome {
     Cancelled(u32),
     Purged(Vec<String>),
     Refused(Error, u32),
+    /// What no structure may answer.
+    Wrong(String),
 }
 
 /// Something that takes steps.
@@ -84,7 +86,9 @@ impl Numbers {
                 message,
                 receive: back,
             } => {
-                assert_eq!(back, receive, "another receive came back");
+                if back != receive {
+                    return Outcome::Wrong(format!("receive {back} back instead of {receive}"));
+                }
                 Outcome::Matched(message, format!("{envelope:?}"))
             }
         }
@@ -109,6 +113,15 @@ impl Numbers {
         }
     }
 
+    /// Handles of a context that exists no longer, those given last: none of them names anything.
+    pub(super) fn stale(&self, comm: u32) -> impl Iterator<Item = Handle> {
+        const MOST: usize = 64;
+        let all = self.handles.iter().rev().flatten();
+        all.filter(move |handle| handle.context().0 == comm)
+            .take(MOST)
+            .copied()
+    }
+
     pub(super) fn handle(&self, receive: u32) -> Option<Handle> {
         self.handles.get(receive as usize).copied().flatten()
     }
@@ -122,9 +135,22 @@ pub(super) fn arrived<P: core::fmt::Debug>(message: u32, arrival: Arrive<P, u32,
             receive,
             message: back,
         } => {
-            assert_eq!(back, message, "another message came back");
+            if back != message {
+                return Outcome::Wrong(format!("message {back} back instead of {message}"));
+            }
             Outcome::Matched(receive, format!("{pattern:?}"))
         }
+    }
+}
+
+/// The answer to taking a message by name, which was then tried again.
+pub(super) fn taken<E: core::fmt::Debug>(
+    first: Option<(E, u32)>,
+    again: Option<(E, u32)>,
+) -> Outcome {
+    match again {
+        None => found(first),
+        Some((_, message)) => Outcome::Wrong(format!("message {message}, by a name used before")),
     }
 }
 
@@ -154,6 +180,11 @@ pub(super) fn chosen<P: Pattern>(
         named => named == Source::from(rank),
     };
     context.0 == comm && source.is_none_or(is_chosen)
+}
+
+/// A handle of a freed context has taken a receive.
+pub(super) fn show_wrong(handle: Handle, receive: u32) -> String {
+    format!("receive {receive}, by the stale {handle:?}")
 }
 
 pub(super) fn show_removed<P: Pattern>(removed: &Removed<P, u32, u32>) -> String {

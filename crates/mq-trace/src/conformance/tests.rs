@@ -9,10 +9,13 @@ use mq_core::{
     matches,
 };
 
+use self::deques::Deques;
 use super::*;
 use crate::check::check;
 use crate::reader::TraceReader;
 use crate::trace::Trace;
+
+mod deques;
 
 type Inner = List<MpiPattern, u32, u32>;
 
@@ -250,4 +253,26 @@ fn a_queue_that_panics_keeps_no_room_of_a_shared_budget() {
         assert_eq!(engine.used(), Used::default());
         assert!(matches!(engine.arrive(envelope, 5), Ok(Arrive::Unexpected)));
     }
+}
+
+/// The seeds of the documented recipe at which a structure differs from the oracle.
+fn found_by_the_recipe<Q>() -> usize
+where
+    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+{
+    let differs =
+        |&seed: &u64| compare_all::<Q>(&Setup::small(), &random_steps(seed, 200)).is_err();
+    (0..100).filter(differs).count()
+}
+
+#[test]
+fn the_recipe_finds_what_is_wrong_with_numbers_and_names() {
+    assert_eq!(found_by_the_recipe::<Deques<{ deques::NOTHING }>>(), 0);
+    let found = [
+        found_by_the_recipe::<Deques<{ deques::UNRAISED }>>(),
+        found_by_the_recipe::<Deques<{ deques::LOWERED }>>(),
+        found_by_the_recipe::<Deques<{ deques::LOWERED_BY_CONTEXTS }>>(),
+        found_by_the_recipe::<Deques<{ deques::ANY_CONTEXT }>>(),
+    ];
+    assert!(found.iter().all(|&seeds| seeds > 0), "{found:?}");
 }
