@@ -118,8 +118,8 @@ where
 }
 
 /// Compares a shared engine over the queues `Q`, its contexts divided and used by one thread, with
-/// the oracle. An operation for any source may choose the sender; everything else is as in
-/// [`compare_shared`].
+/// the oracle. An operation for any source may choose the sender, as far as
+/// [`SharedEngine`](mq_core::shared::SharedEngine#order) says; everything else is as in [`compare_shared`].
 ///
 /// # Errors
 /// The first step at which they differ.

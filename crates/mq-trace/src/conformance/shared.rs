@@ -215,34 +215,51 @@ where
 }
 
 /// A model that follows a divided context: an operation for any source may choose the sender, and
-/// the model then does the same operation for that sender.
+/// the model then does the same operation for that sender. But a message that came after such an operation had
+/// taken or shown another overtakes none that waited then.
 pub(super) struct Following<M> {
     model: M,
-    /// The sender of each message.
-    senders: Vec<u32>,
+    arrived: Vec<Arrived>,
+    /// How often an operation for any source has taken or shown a message, by context.
+    levels: BTreeMap<u32, u32>,
+}
+
+/// What is kept of a message.
+struct Arrived {
+    source: u32,
+    /// How often an operation for any source had taken or shown a message of the context before.
+    level: u32,
 }
 
 impl<M> Following<M> {
     pub(super) fn new(model: M) -> Self {
         Self {
             model,
-            senders: Vec::new(),
+            arrived: Vec::new(),
+            levels: BTreeMap::new(),
         }
     }
 
-    /// The right answer, if the sender that `got` chose is right.
+    /// The right answer, if `got` chose a sender that it may choose.
     pub(super) fn perform<F: Family>(&mut self, step: &Step, got: &Outcome) -> Outcome
     where
         M: Subject<F::Pattern>,
     {
         if let Step::Arrive(carried) | Step::ArriveHalves(carried) = step {
-            self.senders.push(carried.source);
+            self.arrived.push(Arrived {
+                source: carried.source,
+                level: self.levels.get(&carried.comm).copied().unwrap_or(0),
+            });
         }
         let step = match (step, got) {
-            (Step::Post(wanted), Outcome::Matched(n, _)) => Step::Post(self.narrowed(wanted, *n)),
-            (Step::Probe(wanted), Outcome::Matched(n, _)) => Step::Probe(self.narrowed(wanted, *n)),
+            (Step::Post(wanted), Outcome::Matched(n, _)) => {
+                Step::Post(self.narrowed::<F>(wanted, *n))
+            }
+            (Step::Probe(wanted), Outcome::Matched(n, _)) => {
+                Step::Probe(self.narrowed::<F>(wanted, *n))
+            }
             (Step::Extract(wanted), Outcome::Matched(n, _)) => {
-                Step::Extract(self.narrowed(wanted, *n))
+                Step::Extract(self.narrowed::<F>(wanted, *n))
             }
             (step, _) => *step,
         };
@@ -255,13 +272,25 @@ impl<M> Following<M> {
         }
     }
 
-    fn narrowed(&self, wanted: &Wanted, message: u32) -> Wanted {
-        match wanted.source {
-            Source::Rank(_) => *wanted,
-            Source::Any => Wanted {
-                source: Source::from(self.senders[message as usize]),
-                ..*wanted
-            },
+    /// What is wanted of the sender that was chosen or, if its message has overtaken another, of the other's sender.
+    fn narrowed<F: Family>(&mut self, wanted: &Wanted, message: u32) -> Wanted
+    where
+        M: Subject<F::Pattern>,
+    {
+        if wanted.source != Source::Any {
+            return *wanted;
+        }
+        let Outcome::Matched(earliest, _) = self.model.perform::<F>(&Step::Probe(*wanted)) else {
+            return *wanted;
+        };
+        *self.levels.entry(wanted.comm).or_default() += 1;
+        let [earliest, chosen] = [earliest, message].map(|n| self.arrived.get(n as usize));
+        let overtaken = earliest.filter(|e| chosen.is_none_or(|chosen| e.level < chosen.level));
+        Wanted {
+            source: overtaken
+                .or(chosen)
+                .map_or(Source::Any, |of| Source::from(of.source)),
+            ..*wanted
         }
     }
 

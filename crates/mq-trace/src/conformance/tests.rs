@@ -276,3 +276,18 @@ fn the_recipe_finds_what_is_wrong_with_numbers_and_names() {
     ];
     assert!(found.iter().all(|&seeds| seeds > 0), "{found:?}");
 }
+
+#[test]
+fn a_message_that_a_younger_one_overtakes_in_a_divided_context_is_found() {
+    // One sender's shard counts further than the other's.
+    let ahead = "a 0 0 7\np 0 0 7\n".repeat(20);
+    let overtaken = "a 0 0 7\na 0 1 7\nm 0 * 7\na 0 1 7\n";
+    for seen in ["m 0 * 7", "b 0 * 7", "p 0 * 7"] {
+        let steps = parse_steps(&format!("{ahead}{overtaken}{seen}")).expect("valid");
+        let setup = Setup::small();
+        compare_divided::<Deques<{ deques::NOTHING }>>(&setup, &steps).expect("as the oracle");
+        let found = compare_divided::<Deques<{ deques::UNRAISED }>>(&setup, &steps);
+        let found = found.expect_err("it is overtaken").to_string();
+        assert!(found.contains("should give Matched(20,"), "{found}");
+    }
+}
