@@ -9,9 +9,8 @@ use mq_core::mpi::MpiPattern;
 use mq_core::structures::*;
 use mq_core::tagged::TaggedPattern;
 use mq_trace::conformance::{
-    Divergence, Setup, Step, compare, compare_divided, compare_divided_midway, compare_engine,
-    compare_promised, compare_shared, compare_tagged, compare_tagged_engines, decode, parse_steps,
-    random_steps,
+    Divergence, EnvelopeFamily, Setup, Step, compare, compare_divided, compare_divided_midway,
+    compare_engine, compare_promised, compare_shared, decode, parse_steps, random_steps,
 };
 use proptest::prelude::*;
 
@@ -73,7 +72,8 @@ type Compare = fn(&Setup, &[Step]) -> Result<(), Divergence>;
 /// are promised away.
 const fn engines<Q>() -> [Compare; 5]
 where
-    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+    Q: MatchQueues<Receive = u32, Message = u32>,
+    Q::Pattern: EnvelopeFamily<Pattern = Q::Pattern>,
 {
     [
         compare_engine::<Q>,
@@ -123,8 +123,8 @@ macro_rules! conformance {
                     let steps = decode(&bytes);
                     for setup in [Setup::small(), Setup::small_in_windows()] {
                         let setup = setup.hashed_from(seed).of_kind(KIND);
-                        compare_tagged::<Tagged>(&setup, &steps).map_err(|d| fail(&d))?;
-                        compare_tagged_engines::<ChosenTagged>(&setup, &steps).map_err(|d| fail(&d))?;
+                        compare::<Tagged>(&setup, &steps).map_err(|d| fail(&d))?;
+                        all_agree(engines::<ChosenTagged>(), &[setup], &steps)?;
                     }
                 }
 
@@ -162,7 +162,7 @@ macro_rules! conformance {
                     let limited = small.clone().with_budgets(18, 49).with_marks(8, 3);
                     all_agree(engines::<Chosen>(), &[small, limited], &steps)
                         .unwrap_or_else(|d| panic!("{name}: {d}"));
-                    compare_tagged::<Tagged>(&Setup::small(), &steps)
+                    compare::<Tagged>(&Setup::small(), &steps)
                         .unwrap_or_else(|d| panic!("{name}: {d}"));
                 }
             }

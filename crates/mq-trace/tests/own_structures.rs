@@ -3,10 +3,12 @@
 
 use mq_core::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use mq_core::fifo::Fifo;
-use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::structures::{Layered, ListId, Origin, Plan};
-use mq_core::{Config, MatchQueues, Meter, Queue, Scope, matches};
-use mq_trace::conformance::{Setup, compare_all, random_steps};
+use mq_core::{Config, MatchQueues, Meter, Queue, Scope, Tag, matches};
+use mq_trace::conformance::{
+    Carried, EnvelopeFamily, Setup, Wanted, compare_all, compare_all_of, random_steps,
+};
 
 /// One list for each queue.
 struct Plain {
@@ -169,4 +171,36 @@ fn an_arrangement() {
 #[test]
 fn a_plan() {
     conforms::<Layered<ByTurns, MpiPattern, u32, u32>>();
+}
+
+/// Patterns of another crate, for which that crate implements no family.
+struct Upwards;
+
+impl EnvelopeFamily for Upwards {
+    type Pattern = MpiPattern;
+
+    fn pattern(wanted: &Wanted) -> MpiPattern {
+        let tag = match wanted.tag {
+            TagSelector::Exact(Tag(tag)) => TagSelector::Exact(upwards(tag)),
+            TagSelector::Any | TagSelector::Masked { .. } => TagSelector::Any,
+        };
+        MpiPattern::new(wanted.comm, wanted.source, tag)
+    }
+
+    fn envelope(carried: &Carried) -> MpiEnvelope {
+        MpiEnvelope::new(carried.comm, carried.source, upwards(carried.tag))
+    }
+}
+
+/// Tags from 0 on.
+fn upwards(tag: i32) -> Tag {
+    Tag(tag.saturating_abs())
+}
+
+#[test]
+fn a_family_apart_from_its_pattern() {
+    for seed in 0..20 {
+        compare_all_of::<Upwards, Plain>(&Setup::small(), &random_steps(seed, 300))
+            .unwrap_or_else(|divergence| panic!("seed {seed}: {divergence}"));
+    }
 }

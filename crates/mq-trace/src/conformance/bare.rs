@@ -8,7 +8,7 @@ use mq_core::{
 };
 
 use super::Setup;
-use super::family::Family;
+use super::family::EnvelopeFamily;
 use super::step::Step;
 use super::subject::{
     Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed, taken,
@@ -128,7 +128,7 @@ impl<Q> Bare<Q>
 where
     Q: MatchQueues<Receive = u32, Message = u32>,
 {
-    fn step<F: Family<Pattern = Q::Pattern>>(&mut self, step: &Step) -> Outcome {
+    fn step<F: EnvelopeFamily<Pattern = Q::Pattern>>(&mut self, step: &Step) -> Outcome {
         let Self {
             queues,
             numbers,
@@ -267,7 +267,7 @@ where
     P: Pattern,
     Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
 {
-    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+    fn perform<F: EnvelopeFamily<Pattern = P>>(&mut self, step: &Step) -> Outcome {
         let receives = self.numbers.handles.len();
         let outcome = self.step::<F>(step);
         let mut receives = self.numbers.handles[receives..].iter();

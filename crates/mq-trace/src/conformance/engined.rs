@@ -8,7 +8,7 @@ use mq_core::{
     Budget, ContextOptions, Engine, EngineOptions, EntryOf, MatchQueues, Pattern, RemovedOf, Used,
 };
 
-use super::family::Family;
+use super::family::EnvelopeFamily;
 use super::step::Step;
 use super::subject::{
     Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed, show_wrong,
@@ -144,7 +144,7 @@ where
     P: Pattern,
     Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
 {
-    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+    fn perform<F: EnvelopeFamily<Pattern = P>>(&mut self, step: &Step) -> Outcome {
         self.create_spare();
         let Self {
             engine, numbers, ..

@@ -7,7 +7,7 @@ use mq_core::{Entry, Envelope, Error, MatchQueues, Pattern, Used};
 use super::Setup;
 use super::bare::Bare;
 use super::engined::weigh;
-use super::family::Family;
+use super::family::EnvelopeFamily;
 use super::step::Step;
 use super::subject::{Outcome, Subject};
 use crate::oracle::Oracle;
@@ -110,7 +110,7 @@ impl<P: Pattern> Model<P> {
         }
     }
 
-    fn answer<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+    fn answer<F: EnvelopeFamily<Pattern = P>>(&mut self, step: &Step) -> Outcome {
         match step {
             Step::Arrive(carried) | Step::ArriveHalves(carried)
                 if self.in_engine && self.setup.is_limited() =>
@@ -131,7 +131,7 @@ impl<P: Pattern> Model<P> {
 }
 
 impl<P: Pattern> Subject<P> for Model<P> {
-    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+    fn perform<F: EnvelopeFamily<Pattern = P>>(&mut self, step: &Step) -> Outcome {
         let outcome = self.answer::<F>(step);
         self.watch();
         outcome

@@ -9,7 +9,7 @@ use mq_core::shared::{Divide, Sharding, SharedEngine};
 use mq_core::{ContextOptions, EntryOf, MatchQueues, Pattern, RemovedOf, Source, Tag, Used};
 
 use super::engined::engine_options;
-use super::family::Family;
+use super::family::EnvelopeFamily;
 use super::step::{Step, Wanted};
 use super::subject::{
     Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed, show_wrong,
@@ -144,7 +144,7 @@ where
         Some(self.engine.used())
     }
 
-    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome {
+    fn perform<F: EnvelopeFamily<Pattern = P>>(&mut self, step: &Step) -> Outcome {
         let options = self.options();
         let Self {
             engine, numbers, ..
@@ -241,7 +241,7 @@ impl<M> Following<M> {
     }
 
     /// The right answer, if `got` chose a sender that it may choose.
-    pub(super) fn perform<F: Family>(&mut self, step: &Step, got: &Outcome) -> Outcome
+    pub(super) fn perform<F: EnvelopeFamily>(&mut self, step: &Step, got: &Outcome) -> Outcome
     where
         M: Subject<F::Pattern>,
     {
@@ -273,7 +273,7 @@ impl<M> Following<M> {
     }
 
     /// What is wanted of the sender that was chosen or, if its message has overtaken another, of the other's sender.
-    fn narrowed<F: Family>(&mut self, wanted: &Wanted, message: u32) -> Wanted
+    fn narrowed<F: EnvelopeFamily>(&mut self, wanted: &Wanted, message: u32) -> Wanted
     where
         M: Subject<F::Pattern>,
     {

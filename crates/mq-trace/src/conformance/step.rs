@@ -97,8 +97,9 @@ impl Step {
 }
 
 impl Wanted {
-    /// The class of all messages that can match.
-    pub(super) fn class(&self) -> TrafficClass {
+    /// The class of all messages that can match, by Open MPI's tags of collectives.
+    #[must_use]
+    pub fn class(&self) -> TrafficClass {
         match self.tag {
             TagSelector::Exact(tag) => TrafficClass::from_open_mpi_tag(tag),
             TagSelector::Any => TrafficClass::PointToPoint,
@@ -108,7 +109,9 @@ impl Wanted {
 }
 
 impl Carried {
-    pub(super) fn class(&self) -> TrafficClass {
+    /// The class of the message, by Open MPI's tags of collectives.
+    #[must_use]
+    pub fn class(&self) -> TrafficClass {
         TrafficClass::from_open_mpi_tag(Tag(self.tag))
     }
 }

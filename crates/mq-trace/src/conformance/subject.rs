@@ -8,7 +8,7 @@ use mq_core::{
 };
 
 use super::RANKS;
-use super::family::Family;
+use super::family::EnvelopeFamily;
 use super::step::Step;
 
 /// The answer to a step. A partner is its number and the `Debug` output of its pattern or envelope, so
@@ -28,7 +28,7 @@ pub(super) enum Outcome {
 
 /// Something that takes steps.
 pub(super) trait Subject<P: Pattern> {
-    fn perform<F: Family<Pattern = P>>(&mut self, step: &Step) -> Outcome;
+    fn perform<F: EnvelopeFamily<Pattern = P>>(&mut self, step: &Step) -> Outcome;
     /// Posted receives and unexpected messages queued.
     fn lengths(&self) -> (usize, usize);
     /// The lengths of the unexpected queue at which a high mark was reached.

@@ -1,8 +1,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use mq_core::shared::{Sharding, SharedEngine};
+use mq_core::shared::{Divide, Sharding, SharedEngine};
 use mq_core::structures::{Kind, List};
+use mq_core::tagged::TaggedPattern;
 use mq_core::{
     Arrive, Budget, Config, ContextOptions, EngineOptions, EntryOf, EnvelopeOf, FoundOf, Handle,
     MatchQueues, MessageHandle, Meter, Rank, RemovedOf, Scope, ShownOf, Source, TakenOf, Used,
@@ -228,9 +229,12 @@ fn what_patterns_match_is_what_the_rule_says() {
             for wanted in &wanted {
                 let right = is_admitted(wanted, carried);
                 admitted[usize::from(right)] += 1;
-                let mpi = matches(&Mpi::pattern(wanted), &Mpi::envelope(carried));
+                let mpi = matches(&MpiPattern::pattern(wanted), &MpiPattern::envelope(carried));
                 assert_eq!(mpi, right, "{wanted:?} and {carried:?}");
-                let tagged = matches(&Tagged::pattern(wanted), &Tagged::envelope(carried));
+                let tagged = matches(
+                    &TaggedPattern::pattern(wanted),
+                    &TaggedPattern::envelope(carried),
+                );
                 assert_eq!(tagged, right, "{wanted:?} and {carried:?}, 64 bits");
             }
         }
