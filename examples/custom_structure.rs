@@ -13,7 +13,7 @@ use mq_core::config::Own;
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::{Lane, LaneId, List, Route, Routed, Sender};
 use mq_core::{Config, Footprint, MatchQueues, Meter, Scope, Tuning};
-use mq_trace::conformance::{Setup, compare_all, random_steps};
+use mq_trace::conformance::{Counted, Setup, compare_all, random_steps};
 use mq_trace::{Trace, check_queues};
 
 const TRACE: &str = concat!(
@@ -83,19 +83,19 @@ impl Route for Nodes {
     }
 }
 
-/// The structure, usable like those of the library. Receives and messages are numbers.
-type NodeQueues = Routed<Nodes, MpiPattern, u32, u32>;
+/// The structure, usable like those of the library, for receives and messages of any type.
+type NodeQueues<T> = Routed<Nodes, MpiPattern, T, T>;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Random operations of every kind, compared with the plain rules of matching.
+    // Random operations of every kind, compared with the plain rules of matching; the payloads are counted.
     for seed in 0..100 {
-        compare_all::<NodeQueues>(&Setup::small(), &random_steps(seed, 300))?;
+        compare_all::<NodeQueues<Counted>>(&Setup::small(), &random_steps(seed, 300))?;
     }
     println!("100 random runs, each answer as the oracle's");
 
     // A recorded run of a real program, compared with the decisions of its MPI library.
     let trace = Trace::open(TRACE)?;
-    let ours = visited::<NodeQueues>(&trace)?;
+    let ours = visited::<NodeQueues<u32>>(&trace)?;
     println!(
         "{} operations, each decided as the MPI library did",
         trace.operations().len()

@@ -7,20 +7,20 @@ use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::structures::{Layered, ListId, Origin, Plan};
 use mq_core::{Config, MatchQueues, Meter, Queue, Scope, Tag, matches};
 use mq_trace::conformance::{
-    Carried, EnvelopeFamily, Setup, Wanted, compare_all, compare_all_of, random_steps,
+    Carried, Counted, EnvelopeFamily, Setup, Wanted, compare_all, compare_all_of, random_steps,
 };
 
 /// One list for each queue.
 struct Plain {
-    slabs: Slabs<MpiPattern, u32, u32>,
+    slabs: Slabs<MpiPattern, Counted, Counted>,
     posted: Fifo,
     unexpected: Fifo,
 }
 
 impl Arrangement for Plain {
     type Pattern = MpiPattern;
-    type Receive = u32;
-    type Message = u32;
+    type Receive = Counted;
+    type Message = Counted;
     type Place = ();
 
     fn from_config(config: &Config) -> Self {
@@ -150,7 +150,7 @@ impl Plan for ByTurns {
 
 fn conforms<Q>()
 where
-    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+    Q: MatchQueues<Pattern = MpiPattern, Receive = Counted, Message = Counted>,
 {
     for seed in 0..100 {
         let steps = random_steps(seed, 300);
@@ -170,7 +170,7 @@ fn an_arrangement() {
 
 #[test]
 fn a_plan() {
-    conforms::<Layered<ByTurns, MpiPattern, u32, u32>>();
+    conforms::<Layered<ByTurns, MpiPattern, Counted, Counted>>();
 }
 
 /// Patterns of another crate, for which that crate implements no family.

@@ -4,14 +4,17 @@ use core::cell::RefCell;
 use std::collections::BTreeMap;
 
 use mq_core::{
-    Config, ContextId, EntryOf, Handle, MatchQueues, MessageHandle, Pattern, RemovedOf, Scope,
+    Config, ContextId, EntryOf, Handle, MatchQueues, MessageHandle, Pattern, Refused, RemovedOf,
+    Scope,
 };
 
 use super::Setup;
 use super::family::EnvelopeFamily;
+use super::payload::Payload;
 use super::step::Step;
 use super::subject::{
-    Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed, taken,
+    Numbers, Outcome, Subject, arrived, call, cancelled, chosen, found, show_entry, show_removed,
+    shown, taken,
 };
 
 /// The number from which queues without an engine are to count.
@@ -126,7 +129,7 @@ impl<Q: MatchQueues> Bare<Q> {
 
 impl<Q> Bare<Q>
 where
-    Q: MatchQueues<Receive = u32, Message = u32>,
+    Q: MatchQueues<Receive: Payload, Message: Payload>,
 {
     fn step<F: EnvelopeFamily<Pattern = Q::Pattern>>(&mut self, step: &Step) -> Outcome {
         let Self {
@@ -137,21 +140,18 @@ where
         } = self;
         match step {
             Step::Post(wanted) => {
-                let receive = numbers.next_receive();
-                numbers.posted(receive, queues.post(F::pattern(wanted), receive))
+                let (number, receive) = numbers.next_receive();
+                numbers.posted(number, queues.post(F::pattern(wanted), receive))
             }
             Step::Arrive(carried) => {
-                let message = numbers.next_message();
-                arrived(message, queues.arrive(F::envelope(carried), message))
+                let (number, message) = numbers.next_message();
+                arrived(number, queues.arrive(F::envelope(carried), message))
             }
-            Step::Probe(wanted) => {
-                let seen = queues.probe(&F::pattern(wanted));
-                found(seen.map(|(envelope, &message)| (envelope, message)))
-            }
+            Step::Probe(wanted) => shown(queues.probe(&F::pattern(wanted))),
             Step::Extract(wanted) => found(queues.extract(&F::pattern(wanted))),
             Step::Deliver(carried) => {
-                let shown = queues.find_receive(&F::envelope(carried));
-                let shown = found(shown.map(|(_, pattern, &receive)| (pattern, receive)));
+                let found_first = queues.find_receive(&F::envelope(carried));
+                let shown = shown(found_first.map(|(_, pattern, receive)| (pattern, receive)));
                 let delivered = found(queues.deliver(&F::envelope(carried)));
                 if shown != delivered {
                     return Outcome::Wrong(format!("{shown:?} shown, {delivered:?} delivered"));
@@ -159,23 +159,23 @@ where
                 delivered
             }
             Step::PostHalves(wanted) => {
-                let receive = numbers.next_receive();
+                let (number, receive) = numbers.next_receive();
                 let taken = queues.extract(&F::pattern(wanted));
                 if taken.is_none() {
                     // What may come between the halves.
-                    self.raise(receive);
+                    self.raise(number);
                 }
                 let Self {
                     queues, numbers, ..
                 } = self;
-                numbers.in_halves(receive, taken, || {
-                    Ok(queues.queue_receive(F::pattern(wanted), receive))
+                numbers.in_halves(number, taken, || {
+                    Ok::<_, Refused<Q::Receive>>(queues.queue_receive(F::pattern(wanted), receive))
                 })
             }
             Step::ArriveHalves(carried) => {
-                let message = numbers.next_message();
+                let (number, message) = numbers.next_message();
                 let envelope = F::envelope(carried);
-                let delivered = if message % 2 == 0 {
+                let delivered = if number % 2 == 0 {
                     queues.deliver(&envelope)
                 } else {
                     let shown = queues.find_receive(&envelope);
@@ -200,8 +200,7 @@ where
             }
             Step::Cancel(receive) => {
                 let handle = numbers.handle(*receive);
-                let cancelled = handle.and_then(|handle| queues.cancel(handle));
-                cancelled.map_or(Outcome::Nothing, Outcome::Cancelled)
+                cancelled(handle.and_then(|handle| queues.cancel(handle)))
             }
             Step::PurgeContext(comm) => {
                 let turn = numbers.messages;
@@ -265,7 +264,7 @@ where
 impl<P, Q> Subject<P> for Bare<Q>
 where
     P: Pattern,
-    Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
+    Q: MatchQueues<Pattern = P, Receive: Payload, Message: Payload>,
 {
     fn perform<F: EnvelopeFamily<Pattern = P>>(&mut self, step: &Step) -> Outcome {
         let receives = self.numbers.handles.len();
@@ -279,6 +278,14 @@ where
         let message = self.numbers.last_message.filter(|_| queued);
         self.check_numbers(receive, message);
         outcome
+    }
+
+    fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
+    fn into_numbers(self) -> Numbers {
+        self.numbers
     }
 
     fn misnumbered(&self) -> Option<&str> {

@@ -9,10 +9,11 @@ use mq_core::{
 };
 
 use super::family::EnvelopeFamily;
+use super::payload::Payload;
 use super::step::Step;
 use super::subject::{
-    Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed, show_wrong,
-    taken,
+    Numbers, Outcome, Subject, arrived, call, cancelled, chosen, found, refused, show_entry,
+    show_removed, show_wrong, shown, taken,
 };
 use super::{CONTEXTS, Setup};
 
@@ -20,18 +21,17 @@ use super::{CONTEXTS, Setup};
 const SPARE: u32 = CONTEXTS;
 
 /// The weight of a message in the byte budget.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the engine's signature")]
-pub(super) fn weigh(message: &u32) -> u64 {
-    u64::from(*message % 7)
+pub(super) fn weigh<M: Payload>(message: &M) -> u64 {
+    u64::from(message.number() % 7)
 }
 
 /// The options of the engine.
 ///
 /// Each time a high mark is reached, the number of messages is recorded in `crossings`.
-pub(super) fn engine_options(
+pub(super) fn engine_options<M: Payload>(
     setup: &Setup,
     crossings: &Arc<Mutex<Vec<usize>>>,
-) -> EngineOptions<u32> {
+) -> EngineOptions<M> {
     let mut budget = Budget::UNLIMITED;
     if let Some(limit) = setup.entry_budget {
         budget = budget.entries(limit);
@@ -71,7 +71,7 @@ pub(super) struct Engined<Q: MatchQueues> {
     crossings: Arc<Mutex<Vec<usize>>>,
 }
 
-impl<Q: MatchQueues<Message = u32>> Engined<Q> {
+impl<Q: MatchQueues<Message: Payload>> Engined<Q> {
     pub(super) fn new(setup: &Setup) -> Self {
         let crossings = Arc::<Mutex<Vec<usize>>>::default();
         let mut engined = Self {
@@ -113,7 +113,7 @@ impl<Q: MatchQueues<Message = u32>> Engined<Q> {
 
 impl<Q> Engined<Q>
 where
-    Q: MatchQueues<Receive = u32, Message = u32>,
+    Q: MatchQueues<Receive: Payload, Message: Payload>,
 {
     /// A whole context is purged by freeing it, and is created again afterwards. Its old handles name nothing then.
     fn purge_context(&mut self, comm: u32) -> Outcome {
@@ -125,7 +125,7 @@ where
         self.create_context(comm);
         for handle in self.numbers.stale(comm) {
             let wrong = self.engine.cancel(handle);
-            purged.extend(wrong.map(|receive| show_wrong(handle, receive)));
+            purged.extend(wrong.map(|receive| show_wrong(handle, &receive)));
         }
         Outcome::Purged(purged)
     }
@@ -142,7 +142,7 @@ where
 impl<P, Q> Subject<P> for Engined<Q>
 where
     P: Pattern,
-    Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
+    Q: MatchQueues<Pattern = P, Receive: Payload, Message: Payload>,
 {
     fn perform<F: EnvelopeFamily<Pattern = P>>(&mut self, step: &Step) -> Outcome {
         self.create_spare();
@@ -151,34 +151,31 @@ where
         } = self;
         match step {
             Step::Post(wanted) => {
-                let receive = numbers.next_receive();
+                let (number, receive) = numbers.next_receive();
                 match engine.post(F::pattern(wanted), receive) {
-                    Ok(post) => numbers.posted(receive, post),
-                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
+                    Ok(post) => numbers.posted(number, post),
+                    Err(back) => refused(&back),
                 }
             }
             Step::Arrive(carried) => {
-                let message = numbers.next_message();
+                let (number, message) = numbers.next_message();
                 match engine.arrive(F::envelope(carried), message) {
-                    Ok(arrival) => arrived(message, arrival),
-                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
+                    Ok(arrival) => arrived(number, arrival),
+                    Err(back) => refused(&back),
                 }
             }
-            Step::Probe(wanted) => {
-                let seen = engine.probe(&F::pattern(wanted)).expect("valid");
-                found(seen.map(|(envelope, &message)| (envelope, message)))
-            }
+            Step::Probe(wanted) => shown(engine.probe(&F::pattern(wanted)).expect("valid")),
             Step::Extract(wanted) => found(engine.extract(&F::pattern(wanted)).expect("valid")),
             Step::Deliver(carried) => found(engine.deliver(&F::envelope(carried)).expect("valid")),
             Step::PostHalves(wanted) => {
-                let receive = numbers.next_receive();
+                let (number, receive) = numbers.next_receive();
                 let taken = engine.extract(&F::pattern(wanted)).expect("valid");
-                numbers.in_halves(receive, taken, || {
+                numbers.in_halves(number, taken, || {
                     engine.queue_receive(F::pattern(wanted), receive)
                 })
             }
             Step::ArriveHalves(carried) => {
-                let message = numbers.next_message();
+                let (_, message) = numbers.next_message();
                 let taken = engine.deliver(&F::envelope(carried)).expect("valid");
                 if taken.is_some() {
                     return found(taken);
@@ -188,7 +185,7 @@ where
                         numbers.last_message = Some(named);
                         Outcome::Unexpected
                     }
-                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
+                    Err(back) => refused(&back),
                 }
             }
             Step::Take(wanted) => {
@@ -201,8 +198,7 @@ where
             }
             Step::Cancel(receive) => {
                 let handle = numbers.handle(*receive);
-                let cancelled = handle.and_then(|handle| engine.cancel(handle));
-                cancelled.map_or(Outcome::Nothing, Outcome::Cancelled)
+                cancelled(handle.and_then(|handle| engine.cancel(handle)))
             }
             Step::PurgeContext(comm) => self.purge_context(*comm),
             Step::PurgeSource(comm, source) => self.purge_source(*comm, *source),
@@ -225,6 +221,14 @@ where
 
     fn lengths(&self) -> (usize, usize) {
         (self.engine.posted_len(), self.engine.unexpected_len())
+    }
+
+    fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
+    fn into_numbers(self) -> Numbers {
+        self.numbers
     }
 
     fn crossings(&self) -> Vec<usize> {

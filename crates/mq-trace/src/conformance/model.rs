@@ -9,7 +9,7 @@ use super::bare::Bare;
 use super::engined::weigh;
 use super::family::EnvelopeFamily;
 use super::step::Step;
-use super::subject::{Outcome, Subject};
+use super::subject::{Numbers, Outcome, Subject};
 use crate::oracle::Oracle;
 
 /// The oracle, with the budget computed from what it holds.
@@ -119,7 +119,7 @@ impl<P: Pattern> Model<P> {
                 let Some(error) = self.refusal(&F::envelope(carried), message) else {
                     return self.oracle.perform::<F>(step);
                 };
-                self.oracle.numbers.next_message();
+                self.oracle.numbers.next_message::<u32>();
                 match self.oracle.perform::<F>(&Step::Deliver(*carried)) {
                     Outcome::Nothing => Outcome::Refused(error, message),
                     matched => matched,
@@ -135,6 +135,14 @@ impl<P: Pattern> Subject<P> for Model<P> {
         let outcome = self.answer::<F>(step);
         self.watch();
         outcome
+    }
+
+    fn numbers(&self) -> &Numbers {
+        self.oracle.numbers()
+    }
+
+    fn into_numbers(self) -> Numbers {
+        self.oracle.into_numbers()
     }
 
     fn lengths(&self) -> (usize, usize) {

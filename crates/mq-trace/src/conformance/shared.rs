@@ -10,9 +10,11 @@ use mq_core::{ContextOptions, EntryOf, MatchQueues, Pattern, RemovedOf, Source, 
 
 use super::engined::engine_options;
 use super::family::EnvelopeFamily;
+use super::payload::Payload;
 use super::step::{Step, Wanted};
 use super::subject::{
-    Numbers, Outcome, Subject, arrived, call, chosen, found, show_entry, show_removed, show_wrong,
+    Numbers, Outcome, Subject, arrived, call, cancelled, chosen, found, refused, show_entry,
+    show_removed, show_wrong, shown,
 };
 use super::{CONTEXTS, RANKS, Setup};
 
@@ -31,7 +33,7 @@ pub(super) struct Shared<Q: MatchQueues> {
     made: Cell<usize>,
 }
 
-impl<Q: MatchQueues<Message = u32>> Shared<Q> {
+impl<Q: MatchQueues<Message: Payload>> Shared<Q> {
     pub(super) fn new(setup: &Setup, divide: Divide) -> Self {
         let sharding = Sharding::new().shards(setup.shards).divide(divide);
         let crossings = Arc::<Mutex<Vec<usize>>>::default();
@@ -105,7 +107,7 @@ impl<Q: MatchQueues<Message = u32>> Shared<Q> {
     }
 }
 
-impl<Q: MatchQueues<Receive = u32, Message = u32>> Shared<Q> {
+impl<Q: MatchQueues<Receive: Payload, Message: Payload>> Shared<Q> {
     fn purge(&self, comm: u32, source: Option<u32>) -> Outcome {
         let mut purged = Vec::new();
         let mut back = |removed: RemovedOf<Q>| purged.push(show_removed(&removed));
@@ -116,7 +118,7 @@ impl<Q: MatchQueues<Receive = u32, Message = u32>> Shared<Q> {
                 self.create_context(comm);
                 for handle in self.numbers.stale(comm) {
                     let wrong = self.engine.cancel(handle);
-                    purged.extend(wrong.map(|receive| show_wrong(handle, receive)));
+                    purged.extend(wrong.map(|receive| show_wrong(handle, &receive)));
                 }
             }
             Some(_) => {
@@ -134,8 +136,16 @@ impl<Q: MatchQueues<Receive = u32, Message = u32>> Shared<Q> {
 impl<P, Q> Subject<P> for Shared<Q>
 where
     P: Pattern,
-    Q: MatchQueues<Pattern = P, Receive = u32, Message = u32>,
+    Q: MatchQueues<Pattern = P, Receive: Payload, Message: Payload>,
 {
+    fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
+    fn into_numbers(self) -> Numbers {
+        self.numbers
+    }
+
     fn crossings(&self) -> Vec<usize> {
         self.crossings.lock().expect("no panic").clone()
     }
@@ -151,23 +161,24 @@ where
         } = self;
         match step {
             Step::Post(wanted) | Step::PostHalves(wanted) => {
-                let receive = numbers.next_receive();
+                let (number, receive) = numbers.next_receive();
                 match engine.post(F::pattern(wanted), receive) {
-                    Ok(post) => numbers.posted(receive, post),
-                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
+                    Ok(post) => numbers.posted(number, post),
+                    Err(back) => refused(&back),
                 }
             }
             Step::Arrive(carried) | Step::ArriveHalves(carried) => {
-                let message = numbers.next_message();
+                let (number, message) = numbers.next_message();
                 match engine.arrive(F::envelope(carried), message) {
-                    Ok(arrival) => arrived(message, arrival),
-                    Err(refused) => Outcome::Refused(refused.error, refused.payload),
+                    Ok(arrival) => arrived(number, arrival),
+                    Err(back) => refused(&back),
                 }
             }
             Step::Probe(wanted) => {
                 let pattern = F::pattern(wanted);
-                let seen = engine.probe_with(&pattern, |envelope, &message| (envelope, message));
-                found(seen.expect("valid"))
+                let show = |envelope, message: &_| shown(Some((envelope, message)));
+                let seen = engine.probe_with(&pattern, show).expect("valid");
+                seen.unwrap_or(Outcome::Nothing)
             }
             Step::Extract(wanted) | Step::Take(wanted) => {
                 found(engine.extract(&F::pattern(wanted)).expect("valid"))
@@ -175,8 +186,7 @@ where
             Step::Deliver(carried) => found(engine.deliver(&F::envelope(carried)).expect("valid")),
             Step::Cancel(receive) => {
                 let handle = numbers.handle(*receive);
-                let cancelled = handle.and_then(|handle| engine.cancel(handle));
-                cancelled.map_or(Outcome::Nothing, Outcome::Cancelled)
+                cancelled(handle.and_then(|handle| engine.cancel(handle)))
             }
             Step::PurgeContext(comm) => self.purge(*comm, None),
             Step::PurgeSource(comm, source) => self.purge(*comm, Some(*source)),

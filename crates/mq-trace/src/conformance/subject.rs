@@ -1,5 +1,6 @@
 //! [`Subject`]: what takes steps, and how its answers are written down.
 
+use core::fmt::Debug;
 use std::collections::BTreeMap;
 
 use mq_core::{
@@ -9,6 +10,7 @@ use mq_core::{
 
 use super::RANKS;
 use super::family::EnvelopeFamily;
+use super::payload::{Maker, Payload};
 use super::step::Step;
 
 /// The answer to a step. A partner is its number and the `Debug` output of its pattern or envelope, so
@@ -27,7 +29,7 @@ pub(super) enum Outcome {
 }
 
 /// Something that takes steps.
-pub(super) trait Subject<P: Pattern> {
+pub(super) trait Subject<P: Pattern>: Sized {
     fn perform<F: EnvelopeFamily<Pattern = P>>(&mut self, step: &Step) -> Outcome;
     /// Posted receives and unexpected messages queued.
     fn lengths(&self) -> (usize, usize);
@@ -47,34 +49,44 @@ pub(super) trait Subject<P: Pattern> {
     fn misnumbered(&self) -> Option<&str> {
         None
     }
+    /// The payloads that were made for it.
+    fn numbers(&self) -> &Numbers;
+    /// The same, after it has been dropped.
+    fn into_numbers(self) -> Numbers;
     /// What is queued, by context, in order.
     fn contents(&self) -> BTreeMap<u32, Vec<String>>;
 }
 
-/// Numbers of receives and messages, and the handles of receives.
+/// Receives and messages that were made, by number, and the handles of receives.
 #[derive(Default)]
 pub(super) struct Numbers {
     pub(super) handles: Vec<Option<Handle>>,
     pub(super) messages: u32,
+    pub(super) made_receives: Maker,
+    pub(super) made_messages: Maker,
     /// The message last queued in halves; its name is stale if the message has left since.
     pub(super) last_message: Option<MessageHandle>,
 }
 
 impl Numbers {
-    pub(super) fn next_receive(&mut self) -> u32 {
+    /// The number of the next receive, and the receive.
+    pub(super) fn next_receive<R: Payload>(&mut self) -> (u32, R) {
+        let number = u32::try_from(self.handles.len()).expect("few steps");
         self.handles.push(None);
-        u32::try_from(self.handles.len() - 1).expect("few steps")
+        (number, self.made_receives.make(number))
     }
 
-    pub(super) fn next_message(&mut self) -> u32 {
+    /// The number of the next message, and the message.
+    pub(super) fn next_message<M: Payload>(&mut self) -> (u32, M) {
+        let number = self.messages;
         self.messages += 1;
-        self.messages - 1
+        (number, self.made_messages.make(number))
     }
 
-    pub(super) fn posted<E: core::fmt::Debug>(
+    pub(super) fn posted<E: Debug, R: Payload, M: Payload>(
         &mut self,
         receive: u32,
-        post: Post<E, u32, u32>,
+        post: Post<E, R, M>,
     ) -> Outcome {
         match post {
             Post::Queued(handle) => {
@@ -86,20 +98,21 @@ impl Numbers {
                 message,
                 receive: back,
             } => {
+                let back = back.number();
                 if back != receive {
                     return Outcome::Wrong(format!("receive {back} back instead of {receive}"));
                 }
-                Outcome::Matched(message, format!("{envelope:?}"))
+                Outcome::Matched(message.number(), format!("{envelope:?}"))
             }
         }
     }
 
     /// The second half of posting a receive.
-    pub(super) fn in_halves<E: core::fmt::Debug>(
+    pub(super) fn in_halves<E: Debug, R: Payload, M: Payload>(
         &mut self,
         receive: u32,
-        taken: Option<(E, u32)>,
-        queue: impl FnOnce() -> Result<Handle, Refused<u32>>,
+        taken: Option<(E, M)>,
+        queue: impl FnOnce() -> Result<Handle, Refused<R>>,
     ) -> Outcome {
         if taken.is_some() {
             return found(taken);
@@ -109,7 +122,7 @@ impl Numbers {
                 self.handles[receive as usize] = Some(handle);
                 Outcome::Queued
             }
-            Err(refused) => Outcome::Refused(refused.error, refused.payload),
+            Err(back) => refused(&back),
         }
     }
 
@@ -127,7 +140,14 @@ impl Numbers {
     }
 }
 
-pub(super) fn arrived<P: core::fmt::Debug>(message: u32, arrival: Arrive<P, u32, u32>) -> Outcome {
+pub(super) fn refused<T: Payload>(refused: &Refused<T>) -> Outcome {
+    Outcome::Refused(refused.error, refused.payload.number())
+}
+
+pub(super) fn arrived<P: Debug, R: Payload, M: Payload>(
+    message: u32,
+    arrival: Arrive<P, R, M>,
+) -> Outcome {
     match arrival {
         Arrive::Unexpected => Outcome::Unexpected,
         Arrive::Matched {
@@ -135,44 +155,62 @@ pub(super) fn arrived<P: core::fmt::Debug>(message: u32, arrival: Arrive<P, u32,
             receive,
             message: back,
         } => {
+            let back = back.number();
             if back != message {
                 return Outcome::Wrong(format!("message {back} back instead of {message}"));
             }
-            Outcome::Matched(receive, format!("{pattern:?}"))
+            Outcome::Matched(receive.number(), format!("{pattern:?}"))
         }
     }
 }
 
 /// The answer to taking a message by name, which was then tried again.
-pub(super) fn taken<E: core::fmt::Debug>(
-    first: Option<(E, u32)>,
-    again: Option<(E, u32)>,
-) -> Outcome {
+pub(super) fn taken<E: Debug, M: Payload>(first: Option<(E, M)>, again: Option<(E, M)>) -> Outcome {
     match again {
         None => found(first),
-        Some((_, message)) => Outcome::Wrong(format!("message {message}, by a name used before")),
+        Some((_, message)) => {
+            let number = message.number();
+            Outcome::Wrong(format!("message {number}, by a name used before"))
+        }
     }
 }
 
-pub(super) fn found<E: core::fmt::Debug>(found: Option<(E, u32)>) -> Outcome {
+pub(super) fn found<E: Debug, T: Payload>(found: Option<(E, T)>) -> Outcome {
     match found {
-        Some((partner, number)) => Outcome::Matched(number, format!("{partner:?}")),
+        Some((partner, payload)) => Outcome::Matched(payload.number(), format!("{partner:?}")),
         None => Outcome::Nothing,
     }
 }
 
+/// The answer that is an entry which stays queued.
+pub(super) fn shown<E: Debug, T: Payload>(shown: Option<(E, &T)>) -> Outcome {
+    match shown {
+        Some((partner, payload)) => Outcome::Matched(payload.number(), format!("{partner:?}")),
+        None => Outcome::Nothing,
+    }
+}
+
+/// The answer to cancelling a receive.
+pub(super) fn cancelled<R: Payload>(back: Option<R>) -> Outcome {
+    back.map_or(Outcome::Nothing, |receive| {
+        Outcome::Cancelled(receive.number())
+    })
+}
+
 /// Whether a purge step chooses an entry: all of a context, or those that name a source and every third
 /// of the receives that name none.
-pub(super) fn chosen<P: Pattern>(
-    entry: &Entry<'_, P, u32, u32>,
+pub(super) fn chosen<P: Pattern, R: Payload, M: Payload>(
+    entry: &Entry<'_, P, R, M>,
     comm: u32,
     source: Option<u32>,
 ) -> bool {
     let (context, from, number) = match entry {
-        Entry::Posted(_, pattern, number) => (pattern.context(), pattern.source(), **number),
-        Entry::Unexpected(_, envelope, number) => {
+        Entry::Posted(_, pattern, receive) => {
+            (pattern.context(), pattern.source(), receive.number())
+        }
+        Entry::Unexpected(_, envelope, message) => {
             let from = Source::Rank(envelope.source());
-            (envelope.context(), from, **number)
+            (envelope.context(), from, message.number())
         }
     };
     let is_chosen = |rank: u32| match from {
@@ -183,21 +221,25 @@ pub(super) fn chosen<P: Pattern>(
 }
 
 /// A handle of a freed context has taken a receive.
-pub(super) fn show_wrong(handle: Handle, receive: u32) -> String {
-    format!("receive {receive}, by the stale {handle:?}")
+pub(super) fn show_wrong(handle: Handle, receive: &impl Payload) -> String {
+    format!("receive {}, by the stale {handle:?}", receive.number())
 }
 
-pub(super) fn show_removed<P: Pattern>(removed: &Removed<P, u32, u32>) -> String {
+pub(super) fn show_removed<P: Pattern, R: Payload, M: Payload>(
+    removed: &Removed<P, R, M>,
+) -> String {
     match removed {
-        Removed::Posted(pattern, receive) => format!("{pattern:?} {receive}"),
-        Removed::Unexpected(envelope, message) => format!("{envelope:?} {message}"),
+        Removed::Posted(pattern, receive) => format!("{pattern:?} {}", receive.number()),
+        Removed::Unexpected(envelope, message) => format!("{envelope:?} {}", message.number()),
     }
 }
 
-pub(super) fn show_entry<P: Pattern>(entry: &Entry<'_, P, u32, u32>) -> (u32, String) {
+pub(super) fn show_entry<P: Pattern, R: Payload, M: Payload>(
+    entry: &Entry<'_, P, R, M>,
+) -> (u32, String) {
     match entry {
-        Entry::Posted(_, p, receive) => (p.context().0, format!("{p:?} {receive}")),
-        Entry::Unexpected(_, e, message) => (e.context().0, format!("{e:?} {message}")),
+        Entry::Posted(_, p, receive) => (p.context().0, format!("{p:?} {}", receive.number())),
+        Entry::Unexpected(_, e, message) => (e.context().0, format!("{e:?} {}", message.number())),
     }
 }
 

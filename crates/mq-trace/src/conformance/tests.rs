@@ -262,7 +262,7 @@ fn a_queue_that_panics_keeps_no_room_of_a_shared_budget() {
 /// The seeds of the documented recipe at which a structure differs from the oracle.
 fn found_by_the_recipe<Q>() -> usize
 where
-    Q: MatchQueues<Pattern = MpiPattern, Receive = u32, Message = u32>,
+    Q: MatchQueues<Pattern = MpiPattern, Receive: Payload, Message: Payload>,
 {
     let differs =
         |&seed: &u64| compare_all::<Q>(&Setup::small(), &random_steps(seed, 200)).is_err();
@@ -294,4 +294,16 @@ fn a_message_that_a_younger_one_overtakes_in_a_divided_context_is_found() {
         let found = found.expect_err("it is overtaken").to_string();
         assert!(found.contains("should give Matched(20,"), "{found}");
     }
+}
+
+#[test]
+fn the_recipe_finds_what_is_neither_handed_back_nor_dropped() {
+    let sound = found_by_the_recipe::<Deques<{ deques::NOTHING }, Counted>>();
+    let forgetful = found_by_the_recipe::<Deques<{ deques::FORGETFUL }, Counted>>();
+    assert!(sound == 0 && forgetful > 0, "{forgetful}");
+    let steps = parse_steps("p 0 * 5\np 0 1 5\nz").expect("valid");
+    let found = compare::<Deques<{ deques::FORGETFUL }, Counted>>(&Setup::small(), &steps);
+    let found = found.expect_err("two are forgotten").to_string();
+    let expected = "step 3 should give 0 receives that are not dropped but gave 2 receives";
+    assert!(found.starts_with(expected), "{found}");
 }

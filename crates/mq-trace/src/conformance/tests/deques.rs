@@ -18,21 +18,24 @@ pub(super) const LOWERED_BY_CONTEXTS: u8 = 3;
 /// A receive is cancelled by its number, whatever the handle's context.
 pub(super) const ANY_CONTEXT: u8 = 4;
 
-pub(super) struct Deques<const FAULT: u8> {
-    posted: VecDeque<(u64, MpiPattern, u32)>,
-    unexpected: VecDeque<(u64, MpiEnvelope, u32)>,
+/// Dropping all entries forgets their payloads.
+pub(super) const FORGETFUL: u8 = 5;
+
+pub(super) struct Deques<const FAULT: u8, T = u32> {
+    posted: VecDeque<(u64, MpiPattern, T)>,
+    unexpected: VecDeque<(u64, MpiEnvelope, T)>,
     next_receive: u64,
     next_message: u64,
 }
 
-fn name_of((number, envelope, _): &(u64, MpiEnvelope, u32)) -> MessageHandle {
+fn name_of<T>((number, envelope, _): &(u64, MpiEnvelope, T)) -> MessageHandle {
     MessageHandle::new(Handle::new(envelope.context(), 0, *number))
 }
 
-impl<const FAULT: u8> MatchQueues for Deques<FAULT> {
+impl<const FAULT: u8, T> MatchQueues for Deques<FAULT, T> {
     type Pattern = MpiPattern;
-    type Receive = u32;
-    type Message = u32;
+    type Receive = T;
+    type Message = T;
 
     fn with_config(config: &Config) -> Self {
         Self {
@@ -68,21 +71,21 @@ impl<const FAULT: u8> MatchQueues for Deques<FAULT> {
         let (_, envelope, message) = self.unexpected.remove(at)?;
         Some((envelope, message))
     }
-    fn queue_receive(&mut self, pattern: MpiPattern, receive: u32) -> Handle {
+    fn queue_receive(&mut self, pattern: MpiPattern, receive: T) -> Handle {
         let number = self.next_receive;
         self.next_receive += 1;
         self.posted.push_back((number, pattern, receive));
         Handle::new(pattern.context(), 0, number)
     }
-    fn queue_message(&mut self, envelope: MpiEnvelope, message: u32) -> MessageHandle {
+    fn queue_message(&mut self, envelope: MpiEnvelope, message: T) -> MessageHandle {
         let queued = (self.next_message, envelope, message);
         self.next_message += 1;
         let name = name_of(&queued);
         self.unexpected.push_back(queued);
         name
     }
-    fn cancel(&mut self, handle: Handle) -> Option<u32> {
-        let is_named = |(number, pattern, _): &(u64, MpiPattern, u32)| {
+    fn cancel(&mut self, handle: Handle) -> Option<T> {
+        let is_named = |(number, pattern, _): &(u64, MpiPattern, T)| {
             let is_of_context = FAULT == ANY_CONTEXT || pattern.context() == handle.context();
             *number == handle.sequence() && is_of_context
         };
@@ -147,7 +150,10 @@ impl<const FAULT: u8> MatchQueues for Deques<FAULT> {
         self.raise_sequence(config.first_sequence);
     }
     fn clear(&mut self) {
-        self.posted.clear();
+        let posted = core::mem::take(&mut self.posted);
         self.unexpected.clear();
+        if FAULT == FORGETFUL {
+            core::mem::forget(posted);
+        }
     }
 }
