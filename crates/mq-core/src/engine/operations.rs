@@ -358,6 +358,10 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     /// Posted receives in all contexts.
+    ///
+    /// # Cost
+    /// Asks the queues of every context, and the [places](Self::create_context) of freed ones, as `unexpected_len` and
+    /// [`memory`](crate::Footprint::memory) do.
     #[must_use]
     pub fn posted_len(&self) -> usize {
         self.objects

@@ -57,6 +57,14 @@ impl Promises {
 }
 
 impl Terms {
+    /// Whether these refuse something that the others admit: whatever is queued on the others may not keep to them.
+    pub(crate) const fn are_stricter_than(&self, others: &Self) -> bool {
+        let (now, before) = (self.promises, others.promises);
+        self.last_rank < others.last_rank
+            || now.no_any_source() && !before.no_any_source()
+            || now.no_any_tag() && !before.no_any_tag()
+    }
+
     /// The terms where there is no context.
     pub(crate) const NONE: Self = Self {
         last_rank: 0,

@@ -15,8 +15,9 @@ impl<Q: MatchQueues> Engine<Q> {
     /// and `col+pnp` always use the largest size they were given.
     ///
     /// # Cost
-    /// Visits the entries of the context or, with a structure of [process scope](crate::Scope), of all
-    /// contexts.
+    /// Constant, apart from what the structure does, if every operation that was admitted still is. Otherwise (a size
+    /// that is smaller or known at last, a promise more) visits the entries of the context or, with a structure of
+    /// [process scope](crate::Scope), of all contexts.
     ///
     /// # Errors
     /// [`Error::UnknownContext`]; [`Error::NoRanks`] for a size of 0; if a queued receive or message
@@ -50,14 +51,16 @@ impl<Q: MatchQueues> Engine<Q> {
         let id = context.into();
         let found = *self.context(id)?;
         let terms = Terms::new(id, &options)?;
-        let mut checked = Ok(());
-        let queues = &self.objects[found.object()].queues;
-        queues.visit(&mut |entry| {
-            if checked.is_ok() && entry.context() == id {
-                checked = terms.check_entry::<Q>(id, &entry);
-            }
-        });
-        checked?;
+        if terms.are_stricter_than(&found.terms()) {
+            let mut checked = Ok(());
+            let queues = &self.objects[found.object()].queues;
+            queues.visit(&mut |entry| {
+                if checked.is_ok() && entry.context() == id {
+                    checked = terms.check_entry::<Q>(id, &entry);
+                }
+            });
+            checked?;
+        }
         let config = self.config_of(&options);
         let queues = &mut self.objects[found.object()].queues;
         queues.update_context(id, &config);

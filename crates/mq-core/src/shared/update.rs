@@ -14,13 +14,15 @@ impl<Q: MatchQueues> Context<Q> {
     fn update(&self, life: MeantLife, options: &ContextOptions) -> Result<(), Error> {
         let mut all = self.lock_alive(life)?;
         let terms = Terms::new(self.id, options)?;
-        let mut checked = Ok(());
-        all.visit(&mut |entry| {
-            if checked.is_ok() {
-                checked = terms.check_entry::<Q>(self.id, &entry);
-            }
-        });
-        checked?;
+        if terms.are_stricter_than(&all.whole.standing.terms) {
+            let mut checked = Ok(());
+            all.visit(&mut |entry| {
+                if checked.is_ok() {
+                    checked = terms.check_entry::<Q>(self.id, &entry);
+                }
+            });
+            checked?;
+        }
         let mut standing = Standing {
             terms,
             ..all.whole.standing
@@ -68,7 +70,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// messages with different tags.
     ///
     /// # Cost
-    /// Takes all locks of the context, and visits its entries.
+    /// Takes all locks of the context, and visits its entries if something that was admitted no longer is.
     ///
     /// # Errors
     /// As for [`Engine::update_context`](crate::Engine::update_context), and [`Error::PromisesInUse`]. Nothing has

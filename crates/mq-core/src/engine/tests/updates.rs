@@ -116,3 +116,30 @@ fn a_structure_that_plans_by_the_size_plans_anew_as_soon_as_nothing_is_queued() 
     update(&mut engine, ContextOptions::new().size(8).no_any_source());
     assert_eq!(heads(&engine), Some(8));
 }
+
+#[test]
+fn terms_are_stricter_if_they_refuse_what_the_others_admit() {
+    let new = ContextOptions::new;
+    let stricter = |now: ContextOptions, before: ContextOptions| {
+        let terms = |options| Terms::new(ContextId(0), &options).expect("there are ranks");
+        terms(now).are_stricter_than(&terms(before))
+    };
+    for (now, before) in [
+        (new(), new()),
+        (new(), new().size(4).no_any_source().no_any_tag()),
+        (new().size(4), new().size(4).no_any_tag()),
+        (new().size(5), new().size(4)),
+        (new().allow_overtaking(), new()),
+        (new().no_any_source(), new().no_any_source().no_any_tag()),
+    ] {
+        assert!(!stricter(now, before));
+    }
+    for (now, before) in [
+        (new().size(4), new()),
+        (new().size(4), new().size(5)),
+        (new().no_any_source(), new().no_any_tag()),
+        (new().size(9).no_any_tag(), new().size(4).no_any_source()),
+    ] {
+        assert!(stricter(now, before));
+    }
+}
