@@ -554,7 +554,8 @@ int mq_context_create(struct mq_engine *engine,
 // the context was created with. While the context has entries queued in that structure, behind the front, the
 // structure may keep the plan that it made for the earlier size: preferably give the size when the context is
 // created. `options->rank` is for a trace, as when a context is created: an empty context of another size is another
-// communicator there.
+// communicator there. If `options` refuse what was admitted so far (a smaller size, a size at last, a promise more),
+// the entries that are queued are looked at, all of them one by one; otherwise none is.
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_ARGUMENT`
 // (unknown promise, a structure, nonzero reserved word); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or
@@ -843,7 +844,8 @@ int mq_lengths_by_source(struct mq_engine *engine,
                          uint64_t *unexpected);
 
 // Writes the heap bytes that the queues and the front hold, in use or kept for reuse; the engine itself is not
-// counted.
+// counted. Asks the queues of every context, and the places that freed contexts have left for later ones: from 6
+// microseconds for each thousand contexts that there ever were at a time. (`mq_lengths` asks none.)
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //

@@ -245,7 +245,8 @@ pub unsafe extern "C" fn mq_context_create(
 /// the context was created with. While the context has entries queued in that structure, behind the front, the
 /// structure may keep the plan that it made for the earlier size: preferably give the size when the context is
 /// created. `options->rank` is for a trace, as when a context is created: an empty context of another size is another
-/// communicator there.
+/// communicator there. If `options` refuse what was admitted so far (a smaller size, a size at last, a promise more),
+/// the entries that are queued are looked at, all of them one by one; otherwise none is.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`, `MQ_ERR_ARGUMENT`
 /// (unknown promise, a structure, nonzero reserved word); `MQ_ERR_RANK`, `MQ_ERR_ANY_SOURCE` or
@@ -268,14 +269,14 @@ pub unsafe extern "C" fn mq_context_update(
         }
         let promises = options.map_or(0, |options| options.promises);
         let last_rank = options.map_or(0, |options| options.size).wrapping_sub(1);
-        let engine = entered.matching.engine_mut();
-        engine.limits(context).ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
-        front::check(&entered.front, context, last_rank, promises)?;
-        engine.update_context(context, wanted).map_err(status_of)?;
-        let is_empty = engine.context_lengths(context) == Ok((0, 0));
-        if let Some(watch) = entered.matching.watch_mut() {
-            watch.context_updated(context, group(options), is_empty);
+        let before = entered.matching.limits(context);
+        let (most, promised) = before.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
+        if last_rank < most || promises & !promised & (MQ_NO_ANY_SOURCE | MQ_NO_ANY_TAG) != 0 {
+            front::check(&entered.front, context, last_rank, promises)?;
         }
+        let engine = entered.matching.engine_mut();
+        engine.update_context(context, wanted).map_err(status_of)?;
+        entered.matching.context_updated(context, group(options));
         forget(&mut entered.front, context);
         let lengths = entered.matching.lengths();
         reopen(&mut entered.front, entered.matching, context, lengths);

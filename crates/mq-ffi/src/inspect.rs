@@ -215,13 +215,13 @@ pub unsafe extern "C" fn mq_lengths(
     unexpected: *mut u64,
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
-        let engine = entered.matching.engine();
-        let receives = entered.front.receives.len() as u64;
-        let messages = entered.front.messages.len() as u64;
+        let (receives, messages) = entered.matching.lengths();
+        let receives = u64::from(receives) + entered.front.receives.len() as u64;
+        let messages = u64::from(messages) + entered.front.messages.len() as u64;
         // SAFETY: as required of the caller.
-        unsafe { write(posted, engine.posted_len() as u64 + receives) };
+        unsafe { write(posted, receives) };
         // SAFETY: as required of the caller.
-        unsafe { write(unexpected, engine.unexpected_len() as u64 + messages) };
+        unsafe { write(unexpected, messages) };
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
@@ -320,7 +320,8 @@ unsafe fn numbers<'a>(numbers: *mut u64, count: u32) -> &'a mut [u64] {
 }
 
 /// Writes the heap bytes that the queues and the front hold, in use or kept for reuse; the engine itself is not
-/// counted.
+/// counted. Asks the queues of every context, and the places that freed contexts have left for later ones: from 6
+/// microseconds for each thousand contexts that there ever were at a time. (`mq_lengths` asks none.)
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 ///

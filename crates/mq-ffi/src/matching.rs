@@ -146,6 +146,14 @@ impl Matching {
         Some((limits.last_rank, source | tag))
     }
 
+    /// A context has another size and other promises.
+    pub(crate) fn context_updated(&mut self, context: u32, group: Option<(u32, u32)>) {
+        if let Some(watch) = &mut self.watch {
+            let is_empty = self.engine.context_lengths(context) == Ok((0, 0));
+            watch.context_updated(context, group, is_empty);
+        }
+    }
+
     /// Whether the engine has neither watch nor budget.
     pub(crate) const fn is_plain(&self) -> bool {
         self.plain
@@ -447,6 +455,8 @@ impl Matching {
         select: &mut dyn FnMut(Shown) -> bool,
         back: &mut dyn FnMut(&RemovedOf),
     ) -> Result<(), c_int> {
+        let mut left = Left::default();
+        let back = &mut |removed: &RemovedOf| left.hand(removed, back);
         let purged = match &mut self.watch {
             None => purge(
                 &mut self.engine,
@@ -456,7 +466,7 @@ impl Matching {
             ),
             Some(watch) => watch.purge(&mut self.engine, context, select, back),
         };
-        self.count();
+        self.have_left(left);
         purged.map_err(status_of)
     }
 
@@ -465,13 +475,15 @@ impl Matching {
         context: u32,
         back: &mut dyn FnMut(&RemovedOf),
     ) -> Result<(), c_int> {
+        let mut left = Left::default();
+        let back = &mut |removed: &RemovedOf| left.hand(removed, back);
         let freed = match &mut self.watch {
             None => self
                 .engine
                 .free_context(context, &mut |removed| back(&removed)),
             Some(watch) => watch.free_context(&mut self.engine, context, back),
         };
-        self.count();
+        self.have_left(left);
         freed.map_err(status_of)
     }
 
@@ -489,10 +501,27 @@ impl Matching {
         }
     }
 
-    fn count(&mut self) {
-        let narrow = |len| u32::try_from(len).unwrap_or(u32::MAX);
-        self.posted = narrow(self.engine.posted_len());
-        self.unexpected = narrow(self.engine.unexpected_len());
+    /// The engine would have to ask the queues of every context that it ever had at a time.
+    fn have_left(&mut self, left: Left) {
+        self.posted -= left.posted;
+        self.unexpected -= left.unexpected;
+    }
+}
+
+/// How many entries a call has removed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Left {
+    posted: u32,
+    unexpected: u32,
+}
+
+impl Left {
+    fn hand(&mut self, removed: &RemovedOf, back: &mut dyn FnMut(&RemovedOf)) {
+        match removed {
+            Removed::Posted(..) => self.posted += 1,
+            Removed::Unexpected(..) => self.unexpected += 1,
+        }
+        back(removed);
     }
 }
 
