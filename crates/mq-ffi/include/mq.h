@@ -380,7 +380,8 @@ typedef struct mq_statistics {
   uint64_t messages_matched;
   // Probes: searches for a message that took none.
   uint64_t probes;
-  // Receives cancelled, purged, or freed with their context.
+  // Receives cancelled, purged, or freed with their context. A probe of `mq_queue_probe` that leaves so is not
+  // counted here, as it was counted in `probes`.
   uint64_t cancels;
   // The posted receive queue.
   struct mq_queue_statistics posted;
@@ -404,8 +405,9 @@ typedef struct mq_session_options {
   const char *structure;
   // Nonzero: print a table of statistics when the session is closed.
   uint32_t statistics;
-  // Nonzero: the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES` and
-  // `MQ_BUDGET_BYTES` override these options.
+  // Nonzero: the variables `MQ_STRUCTURE`, `MQ_TRACE` and `MQ_STATS` override these options. `MQ_BUDGET_ENTRIES` and
+  // `MQ_BUDGET_BYTES` have no options: what exceeds them is reported on stderr and refused by nothing, unless the
+  // library asks for them (`mq_session_budgets`) and gives them to its engines.
   uint32_t environment;
   // Nonzero: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
   uint32_t no_sizes;
@@ -881,6 +883,22 @@ int mq_statistics_read(struct mq_engine *engine,
 // write.
 int mq_session_open(const struct mq_session_options *options,
                     struct mq_session **session);
+
+// Writes the budgets that the user has set for the unexpected messages of this process, 0 for one that is not set:
+// `MQ_BUDGET_ENTRIES`, in messages, and `MQ_BUDGET_BYTES`. By themselves they refuse nothing: a process that exceeds
+// one says so, once. A library that can hold its senders back copies them to `mq_engine_options.max_unexpected` and
+// `max_unexpected_bytes` of the engine that it makes next, where 0 means no limit as well: then `mq_arrive` answers
+// `MQ_ERR_ENTRY_BUDGET` or `MQ_ERR_BYTE_BUDGET`. One with several engines has to divide them: the user means all
+// messages of the process, and an engine counts its own. Both are 0 if the session was opened without
+// `mq_session_options.environment`, and the bytes with `no_sizes`.
+//
+// Errors: `MQ_ERR_NULL`; `MQ_ERR_ENGINE` if the session is closed.
+//
+// # Safety
+// `session` is null or was made by `mq_session_open`; the outputs are null or valid for a write.
+int mq_session_budgets(const struct mq_session *session,
+                       uint64_t *entries,
+                       uint64_t *bytes);
 
 // Completes the trace and prints the table on stderr. Engines of the session remain usable; what
 // they do is no longer recorded. Null is allowed. In a child of `fork` it neither completes nor

@@ -86,8 +86,8 @@ pub use inspect::{
 };
 pub use operations::{mq_announce, mq_arrive, mq_cancel, mq_post, mq_probe};
 pub use session::{
-    mq_queue_statistics, mq_session, mq_session_close, mq_session_open, mq_session_options,
-    mq_statistics,
+    mq_queue_statistics, mq_session, mq_session_budgets, mq_session_close, mq_session_open,
+    mq_session_options, mq_statistics,
 };
 pub use status::*;
 pub use types::*;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{Place, Session, Settings, report};
 use crate::engine::read_structure;
-use crate::gate::{borrow, guard};
+use crate::gate::{borrow, guard, write};
 use crate::lock::lock;
 use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_ENGINE, MQ_ERR_NULL, MQ_NONE};
 
@@ -57,8 +57,9 @@ pub struct mq_session_options {
     pub structure: *const c_char,
     /// Nonzero: print a table of statistics when the session is closed.
     pub statistics: u32,
-    /// Nonzero: the variables `MQ_STRUCTURE`, `MQ_TRACE`, `MQ_STATS`, `MQ_BUDGET_ENTRIES` and
-    /// `MQ_BUDGET_BYTES` override these options.
+    /// Nonzero: the variables `MQ_STRUCTURE`, `MQ_TRACE` and `MQ_STATS` override these options. `MQ_BUDGET_ENTRIES` and
+    /// `MQ_BUDGET_BYTES` have no options: what exceeds them is reported on stderr and refused by nothing, unless the
+    /// library asks for them (`mq_session_budgets`) and gives them to its engines.
     pub environment: u32,
     /// Nonzero: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
     pub no_sizes: u32,
@@ -128,6 +129,36 @@ pub unsafe extern "C" fn mq_session_open(
         let made = install(Arc::new(opened));
         // SAFETY: not null, and valid for a write as required of the caller.
         unsafe { session.write(made) };
+        Ok(MQ_NONE)
+    })
+}
+
+/// Writes the budgets that the user has set for the unexpected messages of this process, 0 for one that is not set:
+/// `MQ_BUDGET_ENTRIES`, in messages, and `MQ_BUDGET_BYTES`. By themselves they refuse nothing: a process that exceeds
+/// one says so, once. A library that can hold its senders back copies them to `mq_engine_options.max_unexpected` and
+/// `max_unexpected_bytes` of the engine that it makes next, where 0 means no limit as well: then `mq_arrive` answers
+/// `MQ_ERR_ENTRY_BUDGET` or `MQ_ERR_BYTE_BUDGET`. One with several engines has to divide them: the user means all
+/// messages of the process, and an engine counts its own. Both are 0 if the session was opened without
+/// `mq_session_options.environment`, and the bytes with `no_sizes`.
+///
+/// Errors: `MQ_ERR_NULL`; `MQ_ERR_ENGINE` if the session is closed.
+///
+/// # Safety
+/// `session` is null or was made by `mq_session_open`; the outputs are null or valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mq_session_budgets(
+    session: *const mq_session,
+    entries: *mut u64,
+    bytes: *mut u64,
+) -> c_int {
+    guard(|| {
+        // SAFETY: as required of the caller.
+        let session = unsafe { session_of(session) }?.ok_or(MQ_ERR_NULL)?;
+        let settings = &session.settings;
+        // SAFETY: as required of the caller.
+        unsafe { write(entries, settings.entries.unwrap_or(0)) };
+        // SAFETY: as required of the caller.
+        unsafe { write(bytes, settings.bytes.unwrap_or(0)) };
         Ok(MQ_NONE)
     })
 }

@@ -5,6 +5,7 @@ mod report;
 mod settings;
 mod signals;
 mod tally;
+mod timing;
 mod trace_file;
 
 use std::io;
@@ -15,7 +16,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use mq_trace::{Header, Recorder};
 
 pub(crate) use self::interface::session_of;
-pub use self::interface::{mq_session, mq_session_close, mq_session_open, mq_session_options};
+pub use self::interface::{
+    mq_session, mq_session_budgets, mq_session_close, mq_session_open, mq_session_options,
+};
 pub(crate) use self::settings::Settings;
 pub(crate) use self::tally::Tally;
 pub use self::tally::{mq_queue_statistics, mq_statistics};

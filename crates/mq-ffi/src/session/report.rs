@@ -26,6 +26,7 @@ pub(super) fn recorded(recorded: &Recorded, left_out: u64) -> String {
         bytes,
         lines,
         time,
+        is_cut,
         of,
     } = recorded;
     // The folder is MQ_TRACE's, or one that `mq record` collects from.
@@ -34,12 +35,17 @@ pub(super) fn recorded(recorded: &Recorded, left_out: u64) -> String {
     let time = *time.min(of);
     let each = time.as_nanos() as f64 / (*lines).max(1) as f64;
     let share = 100.0 * time.as_secs_f64() / of.as_secs_f64().max(1e-9);
+    let share = match is_cut {
+        false => format!("{share:.2} % of the run"),
+        true if share < 1.0 => "less than 1 % of the run but for interruptions".into(),
+        true => format!("about {share:.0} % of the run but for interruptions"),
+    };
     let repeated = match left_out {
         0 => String::new(),
         _ => format!("; {left_out} probes that missed again are left out"),
     };
     format!(
-        "recorded {lines} lines in {} ({bytes} bytes); about {each:.0} ns each, {share:.2} % of the run{repeated}",
+        "recorded {lines} lines in {} ({bytes} bytes); about {each:.0} ns each, {share}{repeated}",
         name.display()
     )
 }
@@ -78,13 +84,16 @@ pub(super) fn table(library: &str, rank: u32, tally: &Tally) -> String {
         format!("{} were expected", of(all.messages_matched, all.messages)),
     );
     line("probes", all.probes.to_string(), String::new());
-    line("receives cancelled", all.cancels.to_string(), String::new());
+    line(
+        "receives removed",
+        all.cancels.to_string(),
+        "cancelled, purged, or freed with their communicator".into(),
+    );
     if all.messages_removed > 0 {
-        let remark = "purged, or freed with their communicator";
         line(
             "messages removed",
             all.messages_removed.to_string(),
-            remark.into(),
+            "purged, or freed with their communicator".into(),
         );
     }
     text.push_str(&format!(
@@ -111,6 +120,9 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+    use std::time::Duration;
+
     use mq_core::structures::Kind;
 
     use super::*;
@@ -133,5 +145,41 @@ mod tests {
         assert_eq!(heading(&tally), with("structure bins:bins=8"));
         tally.uses(&Kind::Bins.into());
         assert_eq!(heading(&tally), with("structures bins:bins=8, bins"));
+    }
+
+    #[test]
+    fn what_was_cut_is_said_without_decimals() {
+        let said = |millis, is_cut| {
+            let trace = Recorded {
+                path: PathBuf::from("traces/mq-r0-1.mqt"),
+                bytes: 10_000,
+                lines: 1_000,
+                time: Duration::from_millis(millis),
+                is_cut,
+                of: Duration::from_secs(1),
+            };
+            let text = recorded(&trace, 0);
+            let share = text
+                .rsplit_once(" ns each, ")
+                .expect("it says how long each took");
+            share.1.to_owned()
+        };
+        assert_eq!(said(12, false), "1.20 % of the run");
+        assert_eq!(said(12, true), "about 1 % of the run but for interruptions");
+        assert_eq!(
+            said(2, true),
+            "less than 1 % of the run but for interruptions"
+        );
+    }
+
+    #[test]
+    fn receives_that_left_without_a_message_are_not_said_to_be_cancelled_all() {
+        let tally = Tally::default();
+        tally.cancelled();
+        let text = table("a library", 0, &tally);
+        let line = text.lines().find(|line| line.contains("receives removed"));
+        let words: Vec<_> = line.unwrap_or_default().split_whitespace().collect();
+        let expected = "receives removed 1 cancelled, purged, or freed with their communicator";
+        assert_eq!(words.join(" "), expected);
     }
 }

@@ -138,7 +138,8 @@ pub struct mq_statistics {
     pub messages_matched: u64,
     /// Probes: searches for a message that took none.
     pub probes: u64,
-    /// Receives cancelled, purged, or freed with their context.
+    /// Receives cancelled, purged, or freed with their context. A probe of `mq_queue_probe` that leaves so is not
+    /// counted here, as it was counted in `probes`.
     pub cancels: u64,
     /// The posted receive queue.
     pub posted: mq_queue_statistics,

@@ -11,11 +11,10 @@ use std::time::{Duration, Instant};
 use mq_trace::{Header, Process, Recorder, Span, is_of_a_recording};
 
 use super::signals;
+use super::timing::{Estimate, Timing};
 
 /// The longest that recorded operations wait to be written while others follow.
 const FLUSH_AFTER: Duration = Duration::from_millis(100);
-/// One in this many operations is timed.
-const SAMPLE: u64 = 64;
 
 /// A process that is killed during a longer write leaves what fills the page that the kernel is at.
 const PAGE: u64 = 4096;
@@ -98,8 +97,7 @@ pub(super) struct TraceFile {
     span_at: u64,
     begun: Instant,
     flushed: Instant,
-    calls: u64,
-    sampled: Duration,
+    timing: Timing,
     flushing: Duration,
 }
 
@@ -113,6 +111,8 @@ pub(super) struct Recorded {
     /// Of the operations and of writing them, without waiting for the disc at the end: where that takes long, it takes
     /// no less for a trace of nothing.
     pub(super) time: Duration,
+    /// Whether an operation took so long that it was counted as less: the process was interrupted.
+    pub(super) is_cut: bool,
     /// What the trace covers.
     pub(super) of: Duration,
 }
@@ -189,8 +189,7 @@ impl TraceFile {
             span_at,
             begun: now,
             flushed: now,
-            calls: 0,
-            sampled: Duration::ZERO,
+            timing: Timing::default(),
             flushing: Duration::ZERO,
         })
     }
@@ -201,10 +200,7 @@ impl TraceFile {
     ) -> io::Result<T> {
         let start = Instant::now();
         let written = write(&mut self.recorder)?;
-        self.calls += 1;
-        if self.calls % SAMPLE == 1 {
-            self.sampled += start.elapsed();
-        }
+        self.timing.operation(|| start.elapsed());
         if start.duration_since(self.flushed) >= FLUSH_AFTER {
             self.recorder.flush()?;
             self.flushed = Instant::now();
@@ -220,15 +216,13 @@ impl TraceFile {
         let file = self.recorder.finish()?;
         let flushing = self.flushing + start.elapsed();
         file.close(self.span_at, is_whole.then_some(Span::Of(of)))?;
-        let samples = self.calls.div_ceil(SAMPLE).max(1);
-        let each = self.sampled.as_secs_f64() / samples as f64;
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let time = Duration::from_secs_f64(each * self.calls as f64);
+        let Estimate { time, is_cut } = self.timing.estimate();
         Ok(Recorded {
             path: self.path,
             bytes: file.written,
             lines: file.lines,
             time: time + flushing,
+            is_cut,
             of,
         })
     }

@@ -63,6 +63,41 @@ static long count(const char *text, const char *word)
     return found;
 }
 
+/* The user's budgets, given to an engine by a library that can refuse: what is over them is refused. */
+static void taken_over(const mq_session *session)
+{
+    mq_engine_options limited = {0};
+    const mq_envelope carried = {.source = 1};
+    CHECK(mq_session_budgets(NULL, NULL, NULL), MQ_ERR_NULL);
+    CHECK(mq_session_budgets(session, NULL, NULL), MQ_NONE);
+    CHECK(mq_session_budgets(session, &limited.max_unexpected, &limited.max_unexpected_bytes), MQ_NONE);
+    CHECK(limited.max_unexpected, 2);
+    CHECK(limited.max_unexpected_bytes, 40);
+    CHECK(mq_engine_new(&limited, &engine), MQ_NONE);
+    CHECK(mq_context_create(engine, 0, NULL), MQ_NONE);
+    CHECK(mq_inline_arrive(engine, &carried, 10, NULL, NULL), MQ_NONE);
+    CHECK(mq_inline_arrive(engine, &carried, 31, NULL, NULL), MQ_ERR_BYTE_BUDGET);
+    CHECK(mq_inline_arrive(engine, &carried, 30, NULL, NULL), MQ_NONE);
+    CHECK(mq_inline_arrive(engine, &carried, 0, NULL, NULL), MQ_ERR_ENTRY_BUDGET);
+    CHECK(mq_engine_free(engine), MQ_NONE);
+}
+
+/* A session that does not read the variables, and one whose library knows no sizes. */
+static void read_in_part(void)
+{
+    const mq_session_options options[] = {{0}, {.rank = 1, .environment = 1, .no_sizes = 1}};
+    for (int i = 0; i < 2; i++) {
+        uint64_t entries = 9, bytes = 9;
+        mq_session *session;
+        CHECK(mq_session_open(&options[i], &session), MQ_NONE);
+        CHECK(mq_session_budgets(session, &entries, &bytes), MQ_NONE);
+        CHECK(entries, i == 0 ? 0 : 2);
+        CHECK(bytes, 0);
+        CHECK(mq_session_close(session), MQ_NONE);
+        CHECK(mq_session_budgets(session, &entries, &bytes), MQ_ERR_ENGINE);
+    }
+}
+
 /* Budgets that are only watched, by a session: each is spoken of once. */
 static void watched(void)
 {
@@ -90,7 +125,9 @@ static void watched(void)
     CHECK(count(said, "50 bytes in unexpected messages, over MQ_BUDGET_BYTES"), 1);
     CHECK(count(said, "once"), 2);
     CHECK(mq_engine_free(engine), MQ_NONE);
+    taken_over(session);
     CHECK(mq_session_close(session), MQ_NONE);
+    read_in_part();
     fclose(file);
     close(kept);
 }
