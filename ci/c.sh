@@ -20,7 +20,7 @@ recorded=$(readelf -d "$made/lib/libmq.so" | sed -n 's/.*soname: \[\(.*\)\]/\1/p
     exit 1
 }
 flags="-std=c99 -D_DEFAULT_SOURCE -g -Wall -Wextra -Werror -pedantic $(pkg-config --cflags mq)"
-static="$made/lib/libmq.a -lpthread -ldl -lm"
+static="$made/lib/libmq.a -Wl,--gc-sections -lpthread -ldl -lm"
 run() {
     echo "== $(basename "$1")"
     valgrind --quiet --leak-check=full --error-exitcode=1 "$1"
