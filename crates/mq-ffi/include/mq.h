@@ -290,24 +290,6 @@ typedef struct mq_pattern {
   uint32_t traffic_class;
 } mq_pattern;
 
-// One queued entry, as shown to a visitor; valid until the visitor returns.
-typedef struct mq_entry {
-  // 1 for a posted receive, 0 for an unexpected message.
-  int posted;
-  // What a receive asks for, or what a message carries: not always word for word as it was passed. Bits of a tag
-  // that may differ are 0, if all may it is `MQ_ANY_TAG`, and class 0 may be `MQ_CLASS_UNKNOWN`.
-  struct mq_pattern pattern;
-  // The caller's receive or message.
-  void *cookie;
-} mq_entry;
-
-// Called with an entry.
-typedef void (*mq_entry_fn)(void *user,
-                            const struct mq_entry *entry);
-
-// Called with an entry that was removed.
-typedef mq_entry_fn mq_removed_fn;
-
 // Names a queued receive. Using the handle after the receive has left the queue is harmless: the call finds
 // nothing, provided that all three words of the handle are kept together.
 typedef struct mq_handle {
@@ -318,6 +300,44 @@ typedef struct mq_handle {
   // Opaque.
   uint32_t context;
 } mq_handle;
+
+// Names an unexpected message, from `mq_find` or `mq_queue_message`; like an `mq_handle`, it may be used
+// after the message has left.
+typedef struct mq_message_handle {
+  // Opaque.
+  uint64_t sequence;
+  // Opaque.
+  uint32_t slot;
+  // Opaque.
+  uint32_t context;
+} mq_message_handle;
+
+// One queued entry, as shown to a visitor; valid until the visitor returns. Only the library makes one: later versions
+// append fields, so copy what you need of it rather than so many bytes.
+typedef struct mq_entry {
+  // 1 for a posted receive, 0 for an unexpected message. A probe of `mq_queue_probe` is shown as a receive: only
+  // your cookie can tell.
+  int posted;
+  // What a receive asks for, or what a message carries: not always word for word as it was passed. Bits of a tag
+  // that may differ are 0, if all may it is `MQ_ANY_TAG`, and class 0 may be `MQ_CLASS_UNKNOWN`.
+  struct mq_pattern pattern;
+  // The caller's receive or message.
+  void *cookie;
+  // For `mq_cancel`, after the call that shows it: names the receive as long as it is queued, as the handle that
+  // posting wrote does, but not always by the same words. Zeroed for a message, and for a receive that was removed.
+  struct mq_handle receive;
+  // For `mq_take`, likewise: names the message. Zeroed for a receive, and for a message that was removed.
+  struct mq_message_handle message;
+  // The bytes of a message, as passed to `mq_arrive`; 0 for a receive.
+  uint64_t bytes;
+} mq_entry;
+
+// Called with an entry.
+typedef void (*mq_entry_fn)(void *user,
+                            const struct mq_entry *entry);
+
+// Called with an entry that was removed: it has no name any more.
+typedef mq_entry_fn mq_removed_fn;
 
 // What a message carries: its envelope.
 typedef struct mq_envelope {
@@ -332,17 +352,6 @@ typedef struct mq_envelope {
   // message whose class is not known has 0.
   uint32_t traffic_class;
 } mq_envelope;
-
-// Names an unexpected message, from `mq_find` or `mq_queue_message`; like an `mq_handle`, it may be used
-// after the message has left.
-typedef struct mq_message_handle {
-  // Opaque.
-  uint64_t sequence;
-  // Opaque.
-  uint32_t slot;
-  // Opaque.
-  uint32_t context;
-} mq_message_handle;
 
 // Called with an entry; chooses it by returning nonzero.
 typedef int (*mq_select_fn)(void *user,

@@ -3,16 +3,16 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
-use mq_core::{Removed, Source};
+use mq_core::Source;
 
 use crate::allocator::apart;
 use crate::gate::{Entered, enter, enter_to_look, mq_engine, write};
-use crate::matching::{RemovedOf, Shown};
+use crate::matching::RemovedOf;
 use crate::session::mq_statistics;
+use crate::shown::{Shown, mq_entry};
 use crate::status::{
     MQ_ERR_NO_STATISTICS, MQ_ERR_NULL, MQ_ERR_UNKNOWN_CONTEXT, MQ_MATCHED, MQ_NONE,
 };
-use crate::types::{mq_entry, mq_pattern};
 
 /// Called with an entry.
 pub type mq_entry_fn =
@@ -22,29 +22,11 @@ pub type mq_entry_fn =
 pub type mq_select_fn =
     Option<unsafe extern "C-unwind" fn(user: *mut c_void, entry: *const mq_entry) -> c_int>;
 
-/// Called with an entry that was removed.
+/// Called with an entry that was removed: it has no name any more.
 pub type mq_removed_fn = mq_entry_fn;
 
-fn show(entry: Shown) -> mq_entry {
-    match entry {
-        Shown::Posted(pattern, cookie) => mq_entry {
-            posted: 1,
-            pattern: mq_pattern::of(&pattern),
-            cookie,
-        },
-        Shown::Unexpected(envelope, cookie) => mq_entry {
-            posted: 0,
-            pattern: mq_pattern::of_envelope(&envelope),
-            cookie,
-        },
-    }
-}
-
 pub(crate) fn give_back(removed: &RemovedOf, back: mq_removed_fn, user: *mut c_void) {
-    let entry = show(match *removed {
-        Removed::Posted(pattern, cookie) => Shown::Posted(pattern, cookie),
-        Removed::Unexpected(envelope, message) => Shown::Unexpected(envelope, message.cookie),
-    });
+    let entry = mq_entry::of_removed(removed);
     if let Some(back) = back {
         // SAFETY: a function of this type, from the caller, with the caller's own pointer.
         apart(|| unsafe { back(user, &raw const entry) });
@@ -108,7 +90,7 @@ fn purge(
 ) -> Result<c_int, c_int> {
     let mut chosen = |entry: Shown| {
         let Some(select) = select else { return true };
-        let entry = show(entry);
+        let entry = mq_entry::of(entry);
         // SAFETY: a function of this type, from the caller, with the caller's own pointer.
         apart(|| unsafe { select(user, &raw const entry) != 0 })
     };
@@ -132,8 +114,8 @@ pub unsafe extern "C" fn mq_visit(
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
         let visitor = visitor.ok_or(MQ_ERR_NULL)?;
-        entered.visit(&mut |entry| {
-            let entry = show(entry);
+        entered.visit(&mut |entry, owners| {
+            let entry = mq_entry::of(owners.named(entry));
             // SAFETY: a function of this type, from the caller, with the caller's own pointer.
             apart(|| unsafe { visitor(user, &raw const entry) });
         });
@@ -162,9 +144,9 @@ pub unsafe extern "C" fn mq_context_visit(
         let known = entered.matching.limits(context);
         known.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
         let mut has_stopped = false;
-        entered.visit(&mut |entry| {
+        entered.visit(&mut |entry, owners| {
             if entry.context() == context && !has_stopped {
-                let entry = show(entry);
+                let entry = mq_entry::of(owners.named(entry));
                 // SAFETY: a function of this type, from the caller, with the caller's own pointer.
                 has_stopped = apart(|| unsafe { visitor(user, &raw const entry) != 0 });
             }
@@ -248,9 +230,9 @@ pub unsafe extern "C" fn mq_context_lengths(
         let behind = engine.context_lengths(context);
         let (mut receives, mut messages) = behind.map_err(|_| MQ_ERR_UNKNOWN_CONTEXT)?;
         entered.look_into_front(&mut |entry| match entry {
-            Shown::Posted(pattern, _) if pattern.context().0 == context => receives += 1,
-            Shown::Unexpected(envelope, _) if envelope.context().0 == context => messages += 1,
-            _ => {}
+            _ if entry.context() != context => {}
+            Shown::Posted(..) => receives += 1,
+            Shown::Unexpected(..) => messages += 1,
         });
         // SAFETY: as required of the caller.
         unsafe { write(posted, receives as u64) };
@@ -286,8 +268,8 @@ pub unsafe extern "C" fn mq_lengths_by_source(
         let unexpected = unsafe { numbers(unexpected, ranks) };
         entered.look(&mut |entry| {
             let (of, rank, counts) = match entry {
-                Shown::Posted(pattern, _) => (pattern.context(), pattern.source(), &mut *posted),
-                Shown::Unexpected(envelope, _) => {
+                Shown::Posted(_, pattern, _) => (pattern.context(), pattern.source(), &mut *posted),
+                Shown::Unexpected(_, envelope, _) => {
                     let source = Source::Rank(envelope.source());
                     (envelope.context(), source, &mut *unexpected)
                 }

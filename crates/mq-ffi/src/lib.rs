@@ -45,6 +45,8 @@ mod operations;
 
 mod halves;
 
+mod shown;
+
 mod inspect;
 
 mod session;
@@ -89,5 +91,6 @@ pub use session::{
     mq_queue_statistics, mq_session, mq_session_budgets, mq_session_close, mq_session_open,
     mq_session_options, mq_statistics,
 };
+pub use shown::mq_entry;
 pub use status::*;
 pub use types::*;

@@ -10,6 +10,7 @@ use crate::aliases::Aliases;
 use crate::allocator;
 use crate::allocator::Debt;
 use crate::front;
+use crate::shown::Shown;
 use crate::status::{MQ_ERR_MEMORY, status_of};
 use crate::types::{MQ_ALLOW_OVERTAKING, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
 use crate::watch::Watch;
@@ -24,31 +25,6 @@ pub(crate) struct Message {
 pub(crate) type Queues = AnyQueues<MpiPattern, *mut c_void, Message>;
 pub(crate) type EntryOf<'a> = Entry<'a, MpiPattern, *mut c_void, Message>;
 pub(crate) type RemovedOf = Removed<MpiPattern, *mut c_void, Message>;
-
-/// An entry of either queue as the caller may see it: with the caller's own pointer, and without a name, which what
-/// is in the front has from elsewhere.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Shown {
-    Posted(MpiPattern, *mut c_void),
-    Unexpected(MpiEnvelope, *mut c_void),
-}
-
-impl Shown {
-    pub(crate) fn context(self) -> u32 {
-        match self {
-            Self::Posted(pattern, _) => pattern.context().0,
-            Self::Unexpected(envelope, _) => envelope.context().0,
-        }
-    }
-
-    /// An entry of an engine whose payloads are the caller's own.
-    fn of(entry: &EntryOf<'_>) -> Self {
-        match *entry {
-            Entry::Posted(_, pattern, cookie) => Self::Posted(pattern, *cookie),
-            Entry::Unexpected(_, envelope, message) => Self::Unexpected(envelope, message.cookie),
-        }
-    }
-}
 
 /// What posting did.
 pub(crate) enum Posted {
@@ -455,6 +431,8 @@ impl Matching {
         select: &mut dyn FnMut(Shown) -> bool,
         back: &mut dyn FnMut(&RemovedOf),
     ) -> Result<(), c_int> {
+        let mut owners = self.aliases.owners();
+        let select = &mut |entry| select(owners.named(entry));
         let mut left = Left::default();
         let back = &mut |removed: &RemovedOf| left.hand(removed, back);
         let purged = match &mut self.watch {
@@ -494,6 +472,7 @@ impl Matching {
         }
     }
 
+    /// Shows every entry, a receive by its name in the queues.
     pub(crate) fn visit(&self, visitor: &mut dyn FnMut(Shown)) {
         match &self.watch {
             None => self.engine.visit(&mut |entry| visitor(Shown::of(&entry))),

@@ -157,19 +157,6 @@ pub struct mq_context_options {
     pub reserved: [u64; 2],
 }
 
-/// One queued entry, as shown to a visitor; valid until the visitor returns.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct mq_entry {
-    /// 1 for a posted receive, 0 for an unexpected message.
-    pub posted: c_int,
-    /// What a receive asks for, or what a message carries: not always word for word as it was passed. Bits of a tag
-    /// that may differ are 0, if all may it is `MQ_ANY_TAG`, and class 0 may be `MQ_CLASS_UNKNOWN`.
-    pub pattern: mq_pattern,
-    /// The caller's receive or message.
-    pub cookie: *mut c_void,
-}
-
 impl mq_envelope {
     /// # Errors
     /// A status.

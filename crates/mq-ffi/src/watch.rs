@@ -15,8 +15,9 @@ use mq_core::{ContextId, Engine, Entry, Handle, MessageHandle, Queue, Visits};
 
 use self::table::{Noted, Table};
 use crate::allocator::Debt;
-use crate::matching::{EntryOf, Message, Queues, Shown, Taken};
+use crate::matching::{EntryOf, Message, Queues, Taken};
 use crate::session::{Session, Tally, mq_statistics};
+use crate::shown::Shown;
 use crate::status::{MQ_ERR_MEMORY, status_of};
 
 /// Statistics and a session, for one engine.
@@ -437,11 +438,12 @@ impl Watch {
     /// What the caller may see of an entry: its own cookie.
     pub(crate) fn shown(&self, entry: &EntryOf<'_>) -> Shown {
         match *entry {
-            Entry::Posted(_, pattern, receive) => {
-                Shown::Posted(pattern, self.receives.get(*receive).cookie)
+            Entry::Posted(name, pattern, receive) => {
+                Shown::Posted(name, pattern, self.receives.get(*receive).cookie)
             }
-            Entry::Unexpected(_, envelope, message) => {
-                Shown::Unexpected(envelope, self.messages.get(message.cookie).cookie)
+            Entry::Unexpected(name, envelope, message) => {
+                let cookie = self.messages.get(message.cookie).cookie;
+                Shown::Unexpected(name, envelope, Message { cookie, ..*message })
             }
         }
     }

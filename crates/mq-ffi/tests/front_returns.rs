@@ -94,6 +94,51 @@ fn its_name_stays_its_name() {
 }
 
 #[test]
+fn a_name_that_was_shown_stays_a_name() {
+    let shown = |engine: &Fixture| {
+        let entries = engine.entries();
+        let receives = entries.iter().filter(|entry| entry.posted == 1);
+        receives.map(|entry| entry.receive).collect::<Vec<_>>()
+    };
+    // In the front, behind it, back in it, and so on.
+    let stages: [fn(&Fixture); 6] = [
+        |_| (),
+        only_move_in,
+        |engine| {
+            until_open(engine, 1);
+        },
+        move_in,
+        |engine| {
+            until_open(engine, 2);
+        },
+        only_move_in,
+    ];
+    for begins_behind in [false, true] {
+        for (shown_at, left_at) in (0..6).flat_map(|left| (0..=left).map(move |at| (at, left))) {
+            let engine = Fixture::new();
+            if begins_behind {
+                engine.post_masked(1, 0, 64, 3, 77);
+            }
+            engine.post(1, 2, MQ_ANY_TAG, 10);
+            engine.post(1, MQ_ANY_SOURCE, 7, 11);
+            if begins_behind {
+                assert_eq!(engine.arrive(1, 0, 66, 0), Some(77));
+            }
+            let mut names = Vec::new();
+            for (stage, goes_there) in stages.iter().enumerate().take(left_at + 1) {
+                goes_there(&engine);
+                if stage == shown_at {
+                    names = shown(&engine);
+                }
+            }
+            let left: Vec<_> = names.iter().map(|name| engine.cancel(*name)).collect();
+            assert_eq!(left, [Some(10), Some(11)], "{shown_at} to {left_at}");
+            assert!(names.iter().all(|name| engine.cancel(*name).is_none()));
+        }
+    }
+}
+
+#[test]
 fn a_receive_that_the_front_cannot_hold_keeps_it_closed_while_it_stands() {
     let engine = Fixture::new();
     engine.post(1, 1, 7, 4);

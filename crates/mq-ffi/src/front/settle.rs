@@ -3,11 +3,13 @@
 use core::ffi::c_int;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
+use mq_core::{ContextId, Handle, MessageHandle};
 
-use super::layout::{MOVING, mq_front, mq_parked};
+use super::layout::{MOVING, MQ_FRONT_SLOT, mq_front, mq_parked};
 use super::open::tell_what_is_behind;
 use crate::allocator;
-use crate::matching::{Matching, Shown};
+use crate::matching::{Matching, Message};
+use crate::shown::Shown;
 use crate::types::{mq_envelope, mq_pattern};
 
 /// A call moves so many entries, or all if they are no more, which takes some microseconds. Those that stay are
@@ -123,16 +125,25 @@ pub(super) const fn envelope_in(parked: &mq_parked) -> mq_envelope {
     }
 }
 
+fn name_of(parked: &mq_parked) -> Handle {
+    Handle::new(ContextId(parked.context()), MQ_FRONT_SLOT, parked.sequence)
+}
+
 /// Shows every receive here, and then every message.
 pub(crate) fn visit(front: &mq_front, visitor: &mut dyn FnMut(Shown)) {
     for parked in front.receives.entries() {
         if let Ok(pattern) = pattern_of(&parked) {
-            visitor(Shown::Posted(pattern, parked.cookie));
+            visitor(Shown::Posted(name_of(&parked), pattern, parked.cookie));
         }
     }
     for parked in front.messages.entries() {
         if let Ok(envelope) = envelope_of(&parked) {
-            visitor(Shown::Unexpected(envelope, parked.cookie));
+            let name = MessageHandle::new(name_of(&parked));
+            let message = Message {
+                cookie: parked.cookie,
+                bytes: parked.care,
+            };
+            visitor(Shown::Unexpected(name, envelope, message));
         }
     }
 }

@@ -5,8 +5,10 @@ use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::shell::thread_token;
+use crate::aliases::Owners;
 use crate::front::{self, mq_front};
-use crate::matching::{Matching, Shown};
+use crate::matching::Matching;
+use crate::shown::Shown;
 
 /// An engine in use by a call.
 pub(crate) struct Entered<'a> {
@@ -57,12 +59,14 @@ impl Entered<'_> {
         done
     }
 
-    /// Shows every entry, in the front or behind it, to code that calls the caller's functions, with the
-    /// protection of [`with_callbacks`](Self::with_callbacks): nothing moves.
-    pub(crate) fn visit(&mut self, visitor: &mut dyn FnMut(Shown)) {
+    /// Shows every entry, in the front or behind it, with the names that owners hold, to code that calls the caller's
+    /// functions, with the protection of [`with_callbacks`](Self::with_callbacks): nothing moves.
+    pub(crate) fn visit(&mut self, visitor: &mut dyn FnMut(Shown, &mut Owners<'_>)) {
         // At least one of the two is empty.
         let is_in_front = !front::is_settled(&self.front);
         front::hide(&mut self.front, self.matching);
+        let mut owners = self.matching.aliases.owners();
+        let visitor = &mut |entry| visitor(entry, &mut owners);
         self.in_callback.during(|| match is_in_front {
             true => front::visit(&self.front, visitor),
             false => self.matching.visit(visitor),

@@ -7,8 +7,9 @@ use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::{Engine, Entry, Error, Removed, Source};
 
 use super::Watch;
-use crate::matching::{Queues, RemovedOf, Shown, purge};
+use crate::matching::{Queues, RemovedOf, purge};
 use crate::session::{Session, Tally};
+use crate::shown::Shown;
 
 /// The numbers of the earliest messages of each envelope that stay queued.
 type Staying = HashMap<MpiEnvelope, u32>;
