@@ -70,20 +70,16 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
 
     /// The message in a slot, if there is one, with its name.
     pub(crate) fn message_in(&self, slot: u32) -> Option<(MessageHandle, P::Envelope, &M)> {
-        let envelope = *self.unexpected.key(slot);
-        let name = Handle::new(envelope.context(), slot, self.unexpected.sequence(slot));
-        Some((
-            MessageHandle::new(name),
-            envelope,
-            self.unexpected.payload(slot)?,
-        ))
+        let entry = self.unexpected.entry(slot);
+        let name = Handle::new(entry.key.context(), slot, entry.sequence);
+        Some((MessageHandle::new(name), entry.key, entry.payload.as_ref()?))
     }
 
     /// The receive in a slot, if there is one, with its name.
     pub(crate) fn receive_in(&self, slot: u32) -> Option<(Handle, P, &R)> {
-        let pattern = *self.posted.key(slot);
-        let name = Handle::new(pattern.context(), slot, self.posted.sequence(slot));
-        Some((name, pattern, self.posted.payload(slot)?))
+        let entry = self.posted.entry(slot);
+        let name = Handle::new(entry.key.context(), slot, entry.sequence);
+        Some((name, entry.key, entry.payload.as_ref()?))
     }
 
     /// Makes the numbers of the next entries at least `sequence`.
