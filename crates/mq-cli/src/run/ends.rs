@@ -31,7 +31,7 @@ impl Watch<'_> {
             let was_told = self.verdict.ending || self.verdict.was_told_to_end();
             if end == End::Exited(0) && how == Some(Gone::Died) && !was_told {
                 self.output.say(&format!(
-                    "rank {rank} (pid {}) exited with status 0 and has not left the world, as by `std::process::exit`: \
+                    "rank {rank} (pid {}) exited with status 0 and has not left the world, as by `std::process::exit` or `World::fail`: \
                      what it had not sent in full is lost",
                     self.ranks.pid(rank)
                 ));

@@ -27,6 +27,9 @@ use crate::cli::RunOptions;
 /// How often a launcher in the background checks whether it may read the terminal.
 const FOREGROUND_CHECK: Duration = Duration::from_secs(1);
 
+/// So many ranks are named at the time limit.
+const MOST_NAMED: usize = 16;
+
 /// How long what ranks have started may go on after the last of them: a `tee` of a rank ends by itself when it has
 /// written the last lines.
 const LAST_LINES: Duration = Duration::from_millis(500);
@@ -297,8 +300,15 @@ impl Watch<'_> {
         self.verdict.out_of_time = true;
         let seconds = self.options.timeout.unwrap_or_default().as_secs_f64();
         let all = self.options.processes;
+        let left = self.ranks.left();
+        let mut ranks: Vec<String> = left.iter().map(|(rank, _)| rank.to_string()).collect();
+        if ranks.len() > MOST_NAMED {
+            ranks.truncate(MOST_NAMED);
+            ranks.push("...".into());
+        }
+        let ranks = ranks.join(", ");
         self.output.say(&format!(
-            "--timeout of {seconds} s expired; ending the {running} of {all} still running"
+            "--timeout of {seconds} s expired; ending the {running} of {all} still running: {ranks}"
         ));
         self.end_all();
     }

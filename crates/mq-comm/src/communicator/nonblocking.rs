@@ -147,6 +147,7 @@ impl<T: Transport> Communicator<T> {
             }
         };
         let mut core = self.inner.core();
+        let (process, pattern) = core.meant(process, pattern);
         let buffer = elements.hand_over();
         let (name, begun) = core.start_receive(pattern, process, buffer, NONE);
         drop(core);

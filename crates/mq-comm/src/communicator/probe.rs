@@ -29,6 +29,10 @@ pub struct Matched<T: Transport = Endpoint> {
 impl<T: Transport> Communicator<T> {
     /// Whether a message that matches `from` and `tag` has come, and which. `MPI_Iprobe`, MPI 4.1 §3.8.1.
     ///
+    /// A receive takes the message that was shown if it is the next operation on the communicator, or names
+    /// [`source`](Status::source) and [`tag`](Status::tag) of the status. Otherwise one from any source may take
+    /// another: [`mprobe`](Self::mprobe) leaves no doubt.
+    ///
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; if no message has come, [`Error::Gone`] if the sender has ended, or,
     /// from any source, if a rank has died and that is not [acknowledged](Self::acknowledge_deaths);
@@ -54,7 +58,8 @@ impl<T: Transport> Communicator<T> {
         core.look_once(process, &pattern)
     }
 
-    /// Waits for a message that matches `from` and `tag`. `MPI_Probe`, MPI 4.1 §3.8.1.
+    /// Waits for a message that matches `from` and `tag`. `MPI_Probe`, MPI 4.1 §3.8.1. Which receives take it:
+    /// [`iprobe`](Self::iprobe).
     ///
     /// # Errors
     /// As [`iprobe`](Self::iprobe); also [`Error::Gone`] if it waits for any source and nobody else is left.
@@ -130,6 +135,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Option<Matched<T>>, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
+        let (process, pattern) = core.meant(process, pattern);
         core.stand(process)?;
         // As in `iprobe`; the message is taken out once nothing can go wrong any more.
         if core.probe(&pattern)?.is_some() {
@@ -169,6 +175,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Matched<T>, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
+        let (process, pattern) = core.meant(process, pattern);
         core.stand(process)?;
         loop {
             if let Some(message) = core.extract(&pattern)? {

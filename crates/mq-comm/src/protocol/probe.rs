@@ -38,6 +38,33 @@ impl<T: Transport> Core<T> {
         Some(Status::new(bits, peeked.bytes as u64))
     }
 
+    /// What a receive from any source is for: if a probe has shown a message that it takes and that still lies in the
+    /// transport, for that one, though another sender's may be found before it by now.
+    #[inline(always)]
+    pub(crate) fn meant(&mut self, from: Process, pattern: MpiPattern) -> (Process, MpiPattern) {
+        if from != ANYONE || self.state.shown.is_none() {
+            return (from, pattern);
+        }
+        self.as_shown(&pattern).unwrap_or((from, pattern))
+    }
+
+    #[inline(never)]
+    fn as_shown(&mut self, pattern: &MpiPattern) -> Option<(Process, MpiPattern)> {
+        let shown = self.state.shown?;
+        if !self.transport.is_due(shown) {
+            self.state.shown = None;
+            return None;
+        }
+        let [bits, word] = shown.header;
+        // A receive that is posted may be the one that takes it.
+        if self.state.matching.has_posted() || !header::takes(pattern, bits, Word(word)) {
+            return None;
+        }
+        let (source, tag) = (header::source_of(bits), header::tag_of(bits));
+        let alone = MpiPattern::new(pattern.context().0, source, tag);
+        Some((shown.from, alone))
+    }
+
     /// The same for a caller that waits: looks a few times.
     pub(crate) fn watch_and_peek(&mut self, pattern: &MpiPattern) -> Option<Status> {
         if self.state.may_peek() && self.transport.watch_to_peek(&mut self.idle) {

@@ -1,0 +1,116 @@
+//! What a probe from any source has shown is what the receive after it takes, whoever has sent meanwhile.
+
+mod common;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use mq_comm::{Error, Source, Status, TagSelector, World};
+
+use common::watchdog;
+
+const ROUNDS: u32 = 40;
+
+/// A receive, from any source, into one element.
+type Receive = fn(&World, &mut [u32; 1]) -> Result<Status, Error>;
+
+const RECEIVES: [(&str, Receive); 6] = [
+    ("recv", |world, into| {
+        world.recv(into, Source::Any, TagSelector::Any)
+    }),
+    ("irecv", |world, into| {
+        let receiving = world.irecv(vec![0], Source::Any, TagSelector::Any);
+        let (elements, status) = receiving.map_err(Error::from)?.wait()?;
+        into.copy_from_slice(&elements);
+        Ok(status)
+    }),
+    ("a scope's irecv", |world, into| {
+        world.scope(|s| {
+            let receiving = s.irecv(into, Source::Any, TagSelector::Any)?;
+            Ok(receiving.wait()?.1)
+        })
+    }),
+    ("sendrecv", |world, into| {
+        let me = world.rank();
+        let status = world.sendrecv(&[0_u32], me, 99, into, Source::Any, TagSelector::Any)?;
+        world.recv(&mut [0_u32], me, 99)?;
+        Ok(status)
+    }),
+    ("mprobe", |world, into| {
+        world.mprobe(Source::Any, TagSelector::Any)?.recv(into)
+    }),
+    ("improbe", |world, into| {
+        let found = world.improbe(Source::Any, TagSelector::Any)?;
+        found.expect("one was shown").recv(into)
+    }),
+];
+
+fn wait_for(count: &AtomicU32, number: u32) {
+    while count.load(Ordering::Acquire) < number {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_receive_from_any_source_takes_what_was_shown_though_others_have_sent_since() {
+    for (name, receive) in RECEIVES {
+        let _dog = watchdog("shown");
+        // Counts what the senders may send, and what they have sent.
+        let (turn, sent) = (AtomicU32::new(0), AtomicU32::new(0));
+        World::threads(3, |world| {
+            let me = world.rank();
+            for round in 0..ROUNDS {
+                // Once the one comes first, and once the other.
+                let first = 1 + round % 2;
+                let at = 2 * round + u32::from(me != first);
+                if me > 0 {
+                    wait_for(&turn, at + 1);
+                    world.send(&[round], 0, i32::try_from(me).expect("small"))?;
+                    sent.fetch_add(1, Ordering::Release);
+                    continue;
+                }
+                turn.store(2 * round + 1, Ordering::Release);
+                let shown = world.probe(Source::Any, TagSelector::Any)?;
+                assert_eq!(shown.source(), first, "{name}, {round}");
+                turn.store(2 * round + 2, Ordering::Release);
+                wait_for(&sent, 2 * round + 2);
+                let mut got = [0];
+                let taken = receive(world, &mut got)?;
+                assert_eq!((taken, got[0]), (shown, round), "{name}");
+                let rest = world.recv(&mut got, Source::Any, TagSelector::Any)?;
+                assert_eq!(rest.source(), 3 - first, "{name}, {round}");
+            }
+            world.barrier()
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_receive_that_is_posted_takes_what_was_shown_and_the_next_one_another() {
+    let _dog = watchdog("posted");
+    let (turn, sent) = (AtomicU32::new(0), AtomicU32::new(0));
+    World::threads(3, |world| {
+        let me = world.rank();
+        for round in 0..ROUNDS {
+            if me > 0 {
+                wait_for(&turn, 2 * round + me);
+                world.send(&[me], 0, 7)?;
+                sent.fetch_add(1, Ordering::Release);
+                continue;
+            }
+            turn.store(2 * round + 1, Ordering::Release);
+            let shown = world.probe(Source::Any, 7)?;
+            turn.store(2 * round + 2, Ordering::Release);
+            wait_for(&sent, 2 * round + 2);
+            let receiving = world.irecv(vec![0_u32], shown.source(), 7);
+            let receiving = receiving.map_err(Error::from)?;
+            // It does not wait for a second message of that sender.
+            let other = world.recv(&mut [0_u32], Source::Any, 7)?;
+            let (first, _) = receiving.wait()?;
+            assert_eq!((first[0], shown.source()), (1, 1), "{round}");
+            assert_eq!(other.source(), 2, "{round}");
+        }
+        world.barrier()
+    })
+    .unwrap();
+}
