@@ -47,8 +47,14 @@ pub enum Error {
         room: u64,
     },
     /// The bytes received are not a whole number of elements.
-    #[error("{bytes} bytes is not a whole number of {element}-byte elements")]
+    #[error(
+        "the message from rank {from} with tag {tag} has {bytes} bytes, not a whole number of {element}-byte elements"
+    )]
     Element {
+        /// The sender's rank.
+        from: u32,
+        /// The message's tag.
+        tag: i32,
         /// Bytes received.
         bytes: u64,
         /// Bytes of an element.

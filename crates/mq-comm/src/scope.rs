@@ -204,7 +204,6 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         let (process, pattern) = self.communicator.incoming(from.into(), tag.into())?;
         let inner = &self.communicator.inner;
         let mut core = inner.core();
-        let (process, pattern) = core.meant(process, pattern);
         // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
         let buffer = unsafe { Buffer::exclusive(elements) };
         let (name, begun) = core.start_receive(pattern, process, buffer, self.set);

@@ -49,6 +49,8 @@ impl Status {
         let element = size_of::<T>();
         if element == 0 || !self.bytes.is_multiple_of(element as u64) {
             return Err(Error::Element {
+                from: self.source(),
+                tag: self.tag(),
                 bytes: self.bytes,
                 element,
             });

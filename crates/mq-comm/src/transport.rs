@@ -10,6 +10,8 @@
 
 mod shm;
 
+use core::time::Duration;
+
 use mq_shm::channel::Counters;
 use mq_shm::liveness::Gone;
 use mq_shm::wait::Idle;
@@ -109,6 +111,14 @@ pub unsafe trait Transport {
     /// # Errors
     /// If the transport is damaged.
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError>;
+
+    /// [`rest`](Self::rest) of a caller that waits no longer than this.
+    ///
+    /// # Errors
+    /// If the transport is damaged.
+    fn rest_within(&mut self, idle: &mut Idle, _longest: Duration) -> Result<(), ShmError> {
+        self.rest(idle)
+    }
 
     /// [`rest`](Self::rest) while bytes may come that do not always wake this process: sleeps late, and briefly.
     ///

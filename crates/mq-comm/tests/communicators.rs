@@ -240,8 +240,10 @@ fn a_probe_finds_what_a_receive_takes() {
     assert!(matches!(
         status.count::<[u8; 3]>(),
         Err(Error::Element {
+            from: 0,
+            tag: 4,
             bytes: 8,
-            element: 3
+            element: 3,
         })
     ));
     let first = world.improbe(0, TagSelector::Any).unwrap().unwrap();

@@ -316,7 +316,8 @@ fn a_message_of_any_length_is_received_into_a_vector() {
             odd,
             Err(Error::Element {
                 bytes: 3,
-                element: 8
+                element: 8,
+                ..
             })
         ));
         assert_eq!(world.recv_vec::<u64>(Source::Any, TagSelector::Any)?.0, [2]);
@@ -362,6 +363,10 @@ fn what_could_not_begin_is_its_error_or_comes_back() {
     let refused = world.isend(vec![1_u8, 2], 3, 0).unwrap_err();
     assert_eq!(refused.to_string(), refused.error.to_string());
     assert_eq!(refused.buffer, [1, 2]);
+    // Whoever has it as some error finds out what it was.
+    let source = std::error::Error::source(&refused);
+    let found = source.and_then(|source| source.downcast_ref::<Error>());
+    assert!(matches!(found, Some(Error::Rank { rank: 3, .. })));
     assert!(matches!(
         refused.into_error(),
         Error::Rank { rank: 3, size: 1 }

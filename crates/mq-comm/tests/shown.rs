@@ -1,5 +1,10 @@
 //! What a probe from any source has shown is what the receive after it takes, whoever has sent meanwhile.
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "what threads tell each other beside their messages"
+)]
+
 mod common;
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -232,7 +232,6 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Status, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
-        let (process, pattern) = core.meant(process, pattern);
         core.receive(
             &pattern,
             self.inner.word,
@@ -269,10 +268,8 @@ impl<T: Transport> Communicator<T> {
             word: self.inner.word,
             bytes: plain::bytes(elements),
         };
-        let mut core = self.inner.core();
-        let (sender, pattern) = core.meant(sender, pattern);
-        let done = core.send_and_receive(&out, &pattern, sender, plain::bytes_mut(into))?;
-        drop(core);
+        let done =
+            (self.inner.core()).send_and_receive(&out, &pattern, sender, plain::bytes_mut(into))?;
         if let Some(status) = done {
             return Ok(status);
         }

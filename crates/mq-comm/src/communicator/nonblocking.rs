@@ -14,7 +14,8 @@ use crate::transport::Transport;
 /// An operation that could not begin, with the buffer it was called with.
 ///
 /// `?` converts it into an [`Error`] and drops the buffer. If the function's error type is another one that
-/// is made from an [`Error`], or errors must be `Send` or are examined later, convert it first:
+/// is made from an [`Error`], or errors must be `Send` or are examined later, convert it first. (In a boxed error it is
+/// there with its buffer, and the [`Error`] is its [`source`](core::error::Error::source).)
 ///
 /// ```
 /// # use mq_comm::{Error, World};
@@ -51,7 +52,7 @@ impl<B> fmt::Display for Refused<B> {
 
 impl<B> core::error::Error for Refused<B> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        self.error.source()
+        Some(&self.error)
     }
 }
 
@@ -147,7 +148,6 @@ impl<T: Transport> Communicator<T> {
             }
         };
         let mut core = self.inner.core();
-        let (process, pattern) = core.meant(process, pattern);
         let buffer = elements.hand_over();
         let (name, begun) = core.start_receive(pattern, process, buffer, NONE);
         drop(core);

@@ -29,9 +29,9 @@ pub struct Matched<T: Transport = Endpoint> {
 impl<T: Transport> Communicator<T> {
     /// Whether a message that matches `from` and `tag` has come, and which. `MPI_Iprobe`, MPI 4.1 §3.8.1.
     ///
-    /// A receive takes the message that was shown if it is the next operation on the communicator, or names
-    /// [`source`](Status::source) and [`tag`](Status::tag) of the status. Otherwise one from any source may take
-    /// another: [`mprobe`](Self::mprobe) leaves no doubt.
+    /// The next receive of this process takes the message that was shown, if it matches it, and so does one that names
+    /// [`source`](Status::source) and [`tag`](Status::tag) of the status. A later one from any source may take another;
+    /// [`mprobe`](Self::mprobe) leaves no doubt.
     ///
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; if no message has come, [`Error::Gone`] if the sender has ended, or,
@@ -75,7 +75,7 @@ impl<T: Transport> Communicator<T> {
             if let Some(status) = core.look(&pattern)? {
                 return Ok(status);
             }
-            core.progress_for_probe(process, &pattern)?;
+            core.progress_for_probe(process, &pattern, Duration::MAX)?;
         }
     }
 
@@ -101,8 +101,8 @@ impl<T: Transport> Communicator<T> {
     /// As [`probe`](Self::probe).
     ///
     /// # Cost
-    /// As `probe`, and a look at the clock each time that nothing was found. The wait may take up to
-    /// [`Patience::sleep`](crate::Patience::sleep) longer than it should.
+    /// As `probe`, and a look at the clock each time that nothing was found. Where processes share a core, the wait may
+    /// take a time slice longer than it should.
     pub fn probe_within(
         &self,
         from: impl Into<Source>,
@@ -117,10 +117,11 @@ impl<T: Transport> Communicator<T> {
             if let Some(status) = core.look(&pattern)? {
                 return Ok(Some(status));
             }
-            if begun.elapsed() >= longest {
+            let left = longest.saturating_sub(begun.elapsed());
+            if left.is_zero() {
                 return core.look_once(process, &pattern);
             }
-            core.progress_for_probe(process, &pattern)?;
+            core.progress_for_probe(process, &pattern, left)?;
         }
     }
 
@@ -182,7 +183,7 @@ impl<T: Transport> Communicator<T> {
                 let status = core.state.messages.at(message).status();
                 return Ok(self.matched(message, status));
             }
-            core.progress_for_probe(process, &pattern)?;
+            core.progress_for_probe(process, &pattern, Duration::MAX)?;
         }
     }
 
@@ -311,7 +312,7 @@ impl<T: Transport> Matched<T> {
     /// let world = World::alone()?;
     /// world.send(&[1_u8, 2, 3], 0, 7)?;
     /// let refused = world.mprobe(0, 7)?.recv_vec::<u16>().unwrap_err();
-    /// assert!(matches!(refused.error, Error::Element { bytes: 3, element: 2 }));
+    /// assert!(matches!(refused.error, Error::Element { bytes: 3, element: 2, .. }));
     /// let message = refused.buffer.expect("nothing of it was received");
     /// assert_eq!(message.recv_vec::<u8>()?, [1, 2, 3]);
     /// # Ok::<(), Error>(())

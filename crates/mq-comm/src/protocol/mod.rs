@@ -126,6 +126,9 @@ pub(crate) struct State {
     ways: Ways,
     /// A message that a probe has shown and that may still be in the transport: the next one has to find it.
     shown: Option<Peeked>,
+    /// 1 if the last probe was from any source and has left a message there, and no receive has come since: see
+    /// [`Core::meant`]. A number, to be looked at together with others.
+    doubt: usize,
     /// A failure to go on with the outboxes that has not been reported yet.
     pub(crate) failure: Option<Error>,
     pub(crate) bypass: bool,
@@ -155,6 +158,7 @@ impl<T: Transport> Core<T> {
             flood: Flood::new(options),
             ways: Ways::new(options, transport.may_ask_for_help()),
             shown: None,
+            doubt: 0,
             failure: None,
             bypass: options.bypass,
             departure: Departure::none_yet(),

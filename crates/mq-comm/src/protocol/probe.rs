@@ -1,5 +1,9 @@
 //! Probes: a message is shown, and stays where it is until a receive asks for it.
 
+use core::mem;
+use core::time::Duration;
+
+use mq_core::Source;
 use mq_core::mpi::MpiPattern;
 use mq_shm::Process;
 
@@ -35,34 +39,26 @@ impl<T: Transport> Core<T> {
             return None;
         }
         self.state.shown = Some(peeked);
+        self.state.doubt = usize::from(pattern.source() == Source::Any);
         Some(Status::new(bits, peeked.bytes as u64))
     }
 
-    /// What a receive from any source is for: if a probe has shown a message that it takes and that still lies in the
-    /// transport, for that one, though another sender's may be found before it by now.
-    #[inline(always)]
+    /// What the next receive is for: if it is from any source, and a probe from any source has shown a message that it
+    /// takes and that still lies in the transport, for that one, though another sender's may be found before it by now.
     pub(crate) fn meant(&mut self, from: Process, pattern: MpiPattern) -> (Process, MpiPattern) {
-        if from != ANYONE || self.state.shown.is_none() {
-            return (from, pattern);
-        }
-        self.as_shown(&pattern).unwrap_or((from, pattern))
-    }
-
-    #[inline(never)]
-    fn as_shown(&mut self, pattern: &MpiPattern) -> Option<(Process, MpiPattern)> {
-        let shown = self.state.shown?;
-        if !self.transport.is_due(shown) {
-            self.state.shown = None;
-            return None;
-        }
+        let is_in_doubt = mem::take(&mut self.state.doubt) != 0;
+        let shown = match self.state.shown {
+            Some(shown) if is_in_doubt && from == ANYONE && self.transport.is_due(shown) => shown,
+            _ => return (from, pattern),
+        };
         let [bits, word] = shown.header;
         // A receive that is posted may be the one that takes it.
-        if self.state.matching.has_posted() || !header::takes(pattern, bits, Word(word)) {
-            return None;
+        if self.state.matching.has_posted() || !header::takes(&pattern, bits, Word(word)) {
+            return (from, pattern);
         }
         let (source, tag) = (header::source_of(bits), header::tag_of(bits));
         let alone = MpiPattern::new(pattern.context().0, source, tag);
-        Some((shown.from, alone))
+        (shown.from, alone)
     }
 
     /// The same for a caller that waits: looks a few times.
@@ -138,11 +134,12 @@ impl<T: Transport> Core<T> {
         self.take_in_until(rounds, |core| Ok(core.probe(pattern)?.is_some()))
     }
 
-    /// Goes on with a blocking probe for which nothing has come, unless nothing will.
+    /// Goes on with a blocking probe for which nothing has come, unless nothing will. It waits no longer than this.
     pub(crate) fn progress_for_probe(
         &mut self,
         from: Process,
         pattern: &MpiPattern,
+        longest: Duration,
     ) -> Result<(), Error> {
         if let Err(gone) = self.none_from(from, pattern) {
             return match self.come_before_death(from, pattern)? {
@@ -157,7 +154,7 @@ impl<T: Transport> Core<T> {
         }
         match self.state.waits_in_vain(from, pattern.context().0) {
             Some((process, how)) => Err(Error::Gone { process, how }),
-            None => self.rest(),
+            None => self.rest_within(longest),
         }
     }
 

@@ -323,6 +323,12 @@ impl<T: Transport> Core<T> {
 
     #[inline]
     pub(crate) fn rest(&mut self) -> Result<(), Error> {
+        self.rest_within(Duration::MAX)
+    }
+
+    /// The same for a caller that waits no longer than this.
+    #[inline]
+    pub(crate) fn rest_within(&mut self, longest: Duration) -> Result<(), Error> {
         let idle = &mut self.idle;
         if self.state.rings.is_moving() {
             // The other end of a ring may be filling or emptying it, which does not always wake.
@@ -330,7 +336,7 @@ impl<T: Transport> Core<T> {
         } else if self.transport.watch_wanted(idle) {
             Ok(())
         } else {
-            Ok(self.transport.rest(idle)?)
+            Ok(self.transport.rest_within(idle, longest)?)
         }
     }
 

@@ -60,26 +60,36 @@ impl<T: Transport> Core<T> {
                 self.state.matching.front.push(run, name.slot());
                 (name, Ok(()))
             }
-            Some(RunFor::New) => (name, self.begin_in_front(pattern, from, name.slot())),
+            Some(RunFor::New) => (name, self.begin_in_front(pattern, name.slot())),
             None => (name, self.start_hand_on(pattern, name.slot())),
         }
     }
 
     /// Begins a run in front with a receive that is posted.
     #[inline(never)]
-    fn begin_in_front(
-        &mut self,
-        pattern: MpiPattern,
-        from: Process,
-        receive: u32,
-    ) -> Result<(), Error> {
+    fn begin_in_front(&mut self, pattern: MpiPattern, receive: u32) -> Result<(), Error> {
+        let pattern = self.meant_by(receive, pattern);
+        let from = self.state.requests.at(receive).peer;
         (self.state.matching.front).begin_run(pattern, from, receive);
         self.stand_down();
         self.want(from)
     }
 
+    /// [`meant`](Self::meant) for a request.
+    #[inline(always)]
+    fn meant_by(&mut self, request: u32, pattern: MpiPattern) -> MpiPattern {
+        if self.state.doubt == 0 {
+            return pattern;
+        }
+        let from = self.state.requests.at(request).peer;
+        let (from, pattern) = self.meant(from, pattern);
+        self.state.requests.at_mut(request).peer = from;
+        pattern
+    }
+
     #[inline(never)]
     fn start_hand_on(&mut self, pattern: MpiPattern, request: u32) -> Result<(), Error> {
+        let pattern = self.meant_by(request, pattern);
         let hand = &Hand { request, pattern };
         // Without obstacles there is somebody left to wait for, and posting finds what has come.
         if self.state.obstacles > 0 && self.settle(hand)? {

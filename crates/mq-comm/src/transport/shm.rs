@@ -1,5 +1,7 @@
 //! The shared memory of one machine as a transport.
 
+use core::time::Duration;
+
 use mq_shm::channel::Counters;
 use mq_shm::segment::Memory;
 use mq_shm::wait::Idle;
@@ -158,6 +160,11 @@ unsafe impl<M: Memory> Transport for Endpoint<M> {
     #[inline(always)]
     fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
         Endpoint::rest(self, idle)
+    }
+
+    #[inline]
+    fn rest_within(&mut self, idle: &mut Idle, longest: Duration) -> Result<(), ShmError> {
+        Endpoint::rest_within(self, idle, longest)
     }
 
     #[inline]

@@ -66,6 +66,8 @@ impl<T: Transport> World<T> {
     /// Marks this process as failed: dropping the world reports it as dead instead of leaving cleanly, as
     /// after a panic, and processes that wait for its messages are told. Large messages that it has announced
     /// are withdrawn first, for which their receivers have to make progress, or end.
+    ///
+    /// A launcher goes by the exit status: end the process with another than 0, too.
     pub fn fail(&self) {
         let mut core = self.all.inner.core();
         core.state.departure.has_failed = true;

@@ -59,7 +59,9 @@ impl World {
                 .file()
                 .try_clone_to_owned()
                 .map_err(|reason| ShmError::System {
-                    what: "sharing a segment with a thread".into(),
+                    what: format!(
+                        "sharing a segment with thread {rank} of {size}, each of which needs open files (`ulimit -n`)"
+                    ),
                     reason,
                 })?;
             Ok(Seat {

@@ -29,6 +29,15 @@ impl<M: Memory> Endpoint<M> {
     /// [`ShmError::Corrupt`] if the segment is damaged.
     #[inline]
     pub fn rest(&mut self, idle: &mut Idle) -> Result<(), ShmError> {
+        self.rest_within(idle, Duration::MAX)
+    }
+
+    /// [`rest`](Self::rest) of a caller that waits no longer than this: if it sleeps, it does not sleep longer.
+    ///
+    /// # Errors
+    /// As for `rest`.
+    #[inline]
+    pub fn rest_within(&mut self, idle: &mut Idle, longest: Duration) -> Result<(), ShmError> {
         match idle.rest(&self.patience) {
             Rest::Again => Ok(()),
             Rest::Yielded => {
@@ -36,8 +45,8 @@ impl<M: Memory> Endpoint<M> {
                 Ok(())
             }
             Rest::Sleep => self.sleep(match self.rings.busy() {
-                true => NAP,
-                false => self.patience.sleep,
+                true => NAP.min(longest),
+                false => longest,
             }),
         }
     }

@@ -57,8 +57,8 @@ impl<T: Transport> Core<T> {
         into: &mut [u8],
     ) -> Result<Status, Error> {
         let state = &self.state;
-        if state.matching.waiting() | state.obstacles != 0 || state.attention {
-            return self.receive_slowly(pattern, from, into);
+        if state.matching.waiting() | state.obstacles | state.doubt != 0 || state.attention {
+            return self.receive_slowly(pattern, word, from, into);
         }
         self.stand(from)?;
         loop {
@@ -136,9 +136,14 @@ impl<T: Transport> Core<T> {
     fn receive_slowly(
         &mut self,
         pattern: &MpiPattern,
+        word: Word,
         from: Process,
         into: &mut [u8],
     ) -> Result<Status, Error> {
+        if self.state.doubt != 0 {
+            let (from, pattern) = self.meant(from, *pattern);
+            return self.receive(&pattern, word, from, into);
+        }
         abort_on_unwind(|| {
             // SAFETY: the request is over, and the buffer dropped, before this returns.
             let hand = unsafe { self.state.lend(pattern, from, into) };

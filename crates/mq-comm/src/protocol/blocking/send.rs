@@ -174,7 +174,7 @@ impl State {
     /// Copies a message of this process to itself into the buffer of a blocking receive, if that takes it and
     /// no receive or message is before it.
     fn take_own(&mut self, out: &Out<'_>, pattern: &MpiPattern, into: &mut [u8]) -> Option<Status> {
-        if self.matching.waiting() | self.obstacles != 0
+        if self.matching.waiting() | self.obstacles | self.doubt != 0
             || !header::takes(pattern, out.bits, out.word)
         {
             return None;
