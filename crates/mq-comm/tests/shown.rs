@@ -91,6 +91,44 @@ fn a_receive_from_any_source_takes_what_was_shown_though_others_have_sent_since(
 }
 
 #[test]
+fn it_does_so_though_messages_are_taken_in_between_and_after_a_second_probe() {
+    for probes in [1, 2] {
+        let _dog = watchdog("taken in");
+        let (turn, sent) = (AtomicU32::new(0), AtomicU32::new(0));
+        World::threads(4, |world| {
+            let me = world.rank();
+            for round in 0..ROUNDS {
+                // Each of them is the first in its turn.
+                let first = 1 + round % 3;
+                if me > 0 {
+                    wait_for(&turn, 2 * round + 1 + u32::from(me != first));
+                    world.send(&[me], 0, 7)?;
+                    sent.fetch_add(1, Ordering::Release);
+                    continue;
+                }
+                turn.store(2 * round + 1, Ordering::Release);
+                let mut shown = world.probe(Source::Any, 7)?;
+                turn.store(2 * round + 2, Ordering::Release);
+                wait_for(&sent, 3 * round + 3);
+                world.progress()?;
+                if probes == 2 {
+                    shown = world.probe(Source::Any, 7)?;
+                }
+                world.progress()?;
+                let mut got = [0_u32];
+                let taken = world.recv(&mut got, Source::Any, 7)?;
+                assert_eq!((taken, got[0]), (shown, shown.source()), "{round}");
+                for _ in 0..2 {
+                    world.recv(&mut got, Source::Any, 7)?;
+                }
+            }
+            world.barrier()
+        })
+        .unwrap();
+    }
+}
+
+#[test]
 fn a_receive_that_is_posted_takes_what_was_shown_and_the_next_one_another() {
     let _dog = watchdog("posted");
     let (turn, sent) = (AtomicU32::new(0), AtomicU32::new(0));

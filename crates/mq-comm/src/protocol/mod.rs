@@ -126,7 +126,7 @@ pub(crate) struct State {
     ways: Ways,
     /// A message that a probe has shown and that may still be in the transport: the next one has to find it.
     shown: Option<Peeked>,
-    /// 1 if the last probe was from any source and has left a message there, and no receive has come since: see
+    /// 1 if the last probe was from any source and has shown a message there, and no receive has begun since: see
     /// [`Core::meant`]. A number, to be looked at together with others.
     doubt: usize,
     /// A failure to go on with the outboxes that has not been reported yet.

@@ -43,17 +43,17 @@ impl<T: Transport> Core<T> {
         Some(Status::new(bits, peeked.bytes as u64))
     }
 
-    /// What the next receive is for: if it is from any source, and a probe from any source has shown a message that it
-    /// takes and that still lies in the transport, for that one, though another sender's may be found before it by now.
+    /// What the next receive is for: if it is from any source, and the last probe was so too and has shown a message
+    /// where it lay, for that one, though another sender's may be found before it by now. Where that message has been
+    /// taken in meanwhile, it is the first of its sender that waits.
     pub(crate) fn meant(&mut self, from: Process, pattern: MpiPattern) -> (Process, MpiPattern) {
         let is_in_doubt = mem::take(&mut self.state.doubt) != 0;
         let shown = match self.state.shown {
-            Some(shown) if is_in_doubt && from == ANYONE && self.transport.is_due(shown) => shown,
+            Some(shown) if is_in_doubt && from == ANYONE => shown,
             _ => return (from, pattern),
         };
         let [bits, word] = shown.header;
-        // A receive that is posted may be the one that takes it.
-        if self.state.matching.has_posted() || !header::takes(&pattern, bits, Word(word)) {
+        if !header::takes(&pattern, bits, Word(word)) {
             return (from, pattern);
         }
         let (source, tag) = (header::source_of(bits), header::tag_of(bits));
@@ -75,6 +75,7 @@ impl<T: Transport> Core<T> {
         let Some(message) = self.state.matching.probe(pattern)? else {
             return Ok(None);
         };
+        self.state.doubt = 0;
         let message = self.state.messages.at_mut(message);
         message.shown = true;
         Ok(Some(message.status()))
