@@ -855,8 +855,8 @@ int mq_lengths_by_source(struct mq_engine *engine,
                          uint64_t *unexpected);
 
 // Writes the heap bytes that the queues and the front hold, in use or kept for reuse; the engine itself is not
-// counted. Asks the queues of every context, and the places that freed contexts have left for later ones: from 6
-// microseconds for each thousand contexts that there ever were at a time. (`mq_lengths` asks none.)
+// counted. Asks the queues of every context, and the places that freed contexts have left for later ones: takes time
+// for each context that there ever was at a time. (`mq_lengths` asks none.)
 //
 // Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`.
 //

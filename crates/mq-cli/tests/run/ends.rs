@@ -142,9 +142,9 @@ fn a_time_limit_ends_all_with_124() {
 
 #[test]
 fn a_time_limit_names_the_ranks_that_had_not_ended() {
-    let options = ["-n", "20", "--label", "never", "--timeout", "2"];
+    let options = ["-n", "20", "--label", "never", "--timeout", "5"];
     let run = shell(&options, "[ $MQ_RANK = 1 ] || exec sleep 1000").finish();
-    let sentence = "mq: --timeout of 2 s expired; ending the 19 of 20 still running: 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, \
+    let sentence = "mq: --timeout of 5 s expired; ending the 19 of 20 still running: 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, \
                     12, 13, 14, 15, 16, ...\n";
     assert_eq!((run.code(), &*run.stderr), (124, sentence));
 }
