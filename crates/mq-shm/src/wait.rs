@@ -102,6 +102,13 @@ impl Idle {
         self.looks == 0
     }
 
+    /// How often it was time to sleep since something arrived.
+    #[inline]
+    #[must_use]
+    pub fn sleeps(&self) -> u32 {
+        self.turns
+    }
+
     /// Something has arrived.
     #[inline]
     pub fn reset(&mut self) {

@@ -39,6 +39,7 @@ Examples:
   mq run -n 4 ./program --its --options
   mq run -n 2 --label always -- sh -c 'echo rank $MQ_RANK of $MQ_SIZE'
   mq run -n 8 --timeout 60 --grace 5 -- ./test
+  MQ_SAY_WAITS=10 mq run -n 8 --timeout 60 -- ./hangs   # each rank says what it has waited for
   mq run -n 4 --bind core -- ./exchanges-small-messages
   mq run -n 2 --cores 0,8 -- ./ping-pong
   mq run -n 64 --keep-going -- ./independent < input

@@ -265,6 +265,19 @@ impl Front {
         None
     }
 
+    /// The pattern of a receive, if it is here.
+    pub(super) fn pattern_of(&self, receive: u32) -> Option<MpiPattern> {
+        let waits_in = |run: &&Run| {
+            let mut at = run.first;
+            while at != END && self.nodes[at as usize].receive != receive {
+                at = self.nodes[at as usize].next;
+            }
+            at != END
+        };
+        let run = self.runs[..self.count].iter().find(waits_in)?;
+        Some(run.pattern)
+    }
+
     /// Takes out a receive of a context, if there is one.
     pub(super) fn remove_of_context(&mut self, context: u32) -> Option<Taken> {
         let at = self.position(|run| run.pattern.context().0 == context)?;

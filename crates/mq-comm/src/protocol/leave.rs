@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use mq_shm::Process;
 
-use super::{Core, State};
+use super::{Awaited, Core, State};
 use crate::error::Error;
 use crate::header::{Kind, Payload};
 use crate::messages::Body;
@@ -112,7 +112,7 @@ impl<T: Transport> Core<T> {
         let mut said = false;
         let mut failures = Failures::default();
         while is_awaited(&self.state) {
-            let progress = self.progress_or_rest(None);
+            let progress = self.progress_or_rest(Awaited::Ends);
             failures.tolerate(progress)?;
             if !said && begun.elapsed() >= SAID_AFTER {
                 said = true;

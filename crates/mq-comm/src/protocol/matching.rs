@@ -157,6 +157,19 @@ impl Matching {
         self.unexpected -= usize::from(taken.is_some());
     }
 
+    /// What a receive asks for that waits.
+    ///
+    /// # Cost
+    /// A look at all receives.
+    pub(super) fn pattern_of(&self, receive: u32) -> Option<MpiPattern> {
+        let mut found = self.front.pattern_of(receive);
+        self.engine.visit(&mut |entry| match entry {
+            Entry::Posted(_, pattern, &waits) if waits == receive => found = Some(pattern),
+            _ => {}
+        });
+        found
+    }
+
     pub(super) fn create_context(&mut self, context: u32, processes: u32) {
         let options = ContextOptions::new().size(processes);
         let created = self.engine.create_context(context, options);

@@ -55,6 +55,7 @@ mod receive;
 mod rings;
 mod send;
 mod turns;
+mod waits;
 mod ways;
 
 use mq_shm::liveness::Gone;
@@ -77,6 +78,7 @@ use outboxes::Outboxes;
 use peer::{Peer, Target};
 use progress::{Asked, Refusals, RollCall};
 use rings::Rings;
+use waits::Waits;
 use ways::Ways;
 
 pub(crate) use blocking::{Out, Said};
@@ -84,6 +86,7 @@ pub(crate) use contexts::{Number, Offer};
 pub(crate) use follow::Follow;
 pub(crate) use leave::Failures;
 pub(crate) use receive::{Hand, ROUNDS, peer_of};
+pub(crate) use waits::Awaited;
 
 /// A process: its transport and what it knows.
 #[derive(Debug)]
@@ -103,6 +106,7 @@ pub(crate) struct Core<T: Transport> {
     pub(crate) roll_call: RollCall,
     /// Refusals of memory while this process waits.
     pub(crate) refusals: Refusals,
+    waits: Waits,
     /// The structure and the policy in words, if what was sent and received is to be told in the end.
     tells: Option<String>,
     /// The process itself: a child may have a copy of this.
@@ -178,6 +182,7 @@ impl<T: Transport> Core<T> {
             standing: None,
             roll_call: RollCall::default(),
             refusals: Refusals::default(),
+            waits: Waits::new(options.say_waits),
             tells: (options.statistics).then(|| {
                 format!(
                     "structure {}, policy {}",

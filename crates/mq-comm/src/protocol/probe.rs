@@ -8,7 +8,7 @@ use mq_core::mpi::MpiPattern;
 use mq_shm::Process;
 
 use super::receive::ROUNDS;
-use super::{Core, State};
+use super::{Awaited, Core, State};
 use crate::error::Error;
 use crate::header::{self, Kind, Word};
 use crate::messages::Keeper;
@@ -155,7 +155,7 @@ impl<T: Transport> Core<T> {
         }
         match self.state.waits_in_vain(from, pattern.context().0) {
             Some((process, how)) => Err(Error::Gone { process, how }),
-            None => self.rest_within(longest),
+            None => self.rest_within(longest, Awaited::Message(pattern, from)),
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use mq_shm::wait::Idle;
 
 use super::front::Taken;
-use super::{Core, Hand, ROUNDS, State};
+use super::{Awaited, Core, Hand, ROUNDS, State};
 use crate::error::Error;
 use crate::request::Outcome;
 use crate::say::say;
@@ -271,10 +271,10 @@ impl<T: Transport> Core<T> {
     }
 
     /// Goes round once, and rests if nothing happened.
-    pub(crate) fn progress_or_rest(&mut self, hand: Option<&Hand>) -> Result<(), Error> {
-        match self.go_round(hand, Caller::Waits) {
+    pub(crate) fn progress_or_rest(&mut self, awaited: Awaited<'_>) -> Result<(), Error> {
+        match self.go_round(None, Caller::Waits) {
             Ok(true) => Ok(()),
-            Ok(false) => self.rest(),
+            Ok(false) => self.rest(awaited),
             Err(error) => self.bear(error),
         }
     }
@@ -305,7 +305,7 @@ impl<T: Transport> Core<T> {
     pub(crate) fn progress_for(
         &mut self,
         hand: Option<&Hand>,
-        waited_for: impl FnOnce(&State) -> Vec<u32>,
+        waited_for: impl Fn(&State) -> Vec<u32>,
     ) -> Result<(), Error> {
         match self.go_round(hand, Caller::Waits) {
             Ok(true) => return Ok(()),
@@ -318,26 +318,33 @@ impl<T: Transport> Core<T> {
                 return Ok(());
             }
         }
-        self.rest()
+        self.rest(Awaited::Requests(&waited_for, hand))
     }
 
     #[inline]
-    pub(crate) fn rest(&mut self) -> Result<(), Error> {
-        self.rest_within(Duration::MAX)
+    fn rest(&mut self, awaited: Awaited<'_>) -> Result<(), Error> {
+        self.rest_within(Duration::MAX, awaited)
     }
 
     /// The same for a caller that waits no longer than this.
     #[inline]
-    pub(crate) fn rest_within(&mut self, longest: Duration) -> Result<(), Error> {
+    pub(crate) fn rest_within(
+        &mut self,
+        longest: Duration,
+        awaited: Awaited<'_>,
+    ) -> Result<(), Error> {
         let idle = &mut self.idle;
+        let before = idle.sleeps();
         if self.state.rings.is_moving() {
             // The other end of a ring may be filling or emptying it, which does not always wake.
-            Ok(self.transport.rest_briefly(idle)?)
+            self.transport.rest_briefly(idle)?;
         } else if self.transport.watch_wanted(idle) {
-            Ok(())
+            return Ok(());
         } else {
-            Ok(self.transport.rest_within(idle, longest)?)
+            self.transport.rest_within(idle, longest)?;
         }
+        self.note_rest(before, awaited);
+        Ok(())
     }
 
     /// Whether an error is that of a request which is waited for, and not of something else that failed in the same

@@ -9,7 +9,7 @@
 mod receive;
 mod send;
 
-use super::{Core, Failures, Hand};
+use super::{Awaited, Core, Failures, Hand};
 use crate::error::Error;
 use crate::request::Stage;
 use crate::status::Status;
@@ -76,7 +76,7 @@ impl<T: Transport> Core<T> {
                 self.abandon(request);
                 continue;
             }
-            let progress = self.progress_or_rest(None);
+            let progress = self.progress_or_rest(Awaited::Ends);
             if failures.tolerate(progress).is_err() && is_announced(self) {
                 // The receiver's transport may work, and the receiver may not have heard of the withdrawal.
                 self.transport.hide_memory();

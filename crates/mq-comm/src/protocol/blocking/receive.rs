@@ -9,7 +9,7 @@ use crate::abort::{AbortOnUnwind, abort_on_unwind};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::Word;
-use crate::protocol::{Core, Follow, Hand, State};
+use crate::protocol::{Awaited, Core, Follow, Hand, State};
 use crate::request::Stage;
 use crate::status::Status;
 use crate::transport::{Arrived, Caller, Event, Transport};
@@ -115,7 +115,9 @@ impl<T: Transport> Core<T> {
                 if self.roll_call.tick() {
                     self.transport.check_peers()?;
                 }
+                let before = self.idle.sleeps();
                 self.transport.rest(&mut self.idle)?;
+                self.note_rest(before, Awaited::Message(pattern, from));
                 Ok(None)
             }
             Err(Some((process, how))) => {

@@ -8,7 +8,7 @@ use crate::abort::abort_on_unwind;
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::{self, Word};
-use crate::protocol::{Core, State};
+use crate::protocol::{Awaited, Core, State};
 use crate::request::NONE;
 use crate::status::Status;
 use crate::transport::Transport;
@@ -96,7 +96,7 @@ impl<T: Transport> Core<T> {
     ) -> Result<(), Error> {
         self.idle.reset();
         loop {
-            self.progress_or_rest(None)?;
+            self.progress_or_rest(Awaited::Room { to, bits, word })?;
             if !self.state.outboxes.are_empty() {
                 // An answer that could not be sent waits there, and what comes after it too.
                 return self.send_rest(to, bits, word, bytes, 0);
