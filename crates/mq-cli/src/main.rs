@@ -4,19 +4,30 @@
 //! `mq help` lists the commands; `mq help replay` and so on show examples. Exit codes: 0, success;
 //! 1, a replay differs from the recorded pairings; 2, bad usage or an input that cannot be read;
 //! `mq record`, `mq run` and the measurements between processes may return that of what they run.
+//!
+//! | modules | what they are about |
+//! | --- | --- |
+//! | `cli` | the arguments and help texts of all commands |
+//! | `replay`, `stats`, `advise`, `generate`, `record`, `structures` | the commands of these names; `mismatches`, `timing` and `library` are parts of some |
+//! | `run`, `node` | `mq run`, which starts processes; `mq pingpong` and the other measurements between them; `binding`: which cores they use |
+//! | `input` | the traces given to a command; `jobs`, `ended_early`, `array_ranks`, `trace_names`: what is to be known of them |
+//! | `report`, `plot`, `output_file`, `progress` | what is printed, drawn and written |
+//! | `error`, `exit`, `signals` | how the command ends |
 
 // Other systems have only the commands for traces, and leave the rest of the output code unused.
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 
 mod advise;
+mod array_ranks;
 #[cfg(target_os = "linux")]
 mod binding;
 mod cli;
-mod ended;
+mod ended_early;
 mod error;
 mod exit;
 mod generate;
 mod input;
+mod jobs;
 mod library;
 mod mismatches;
 #[cfg(target_os = "linux")]
@@ -24,7 +35,6 @@ mod node;
 mod output_file;
 mod plot;
 mod progress;
-mod ranks;
 mod record;
 mod replay;
 mod report;

@@ -1,4 +1,9 @@
-//! How this process was told to treat signals.
+//! How this process was told to treat signals, and how it treats them.
+
+use std::time::Duration;
+
+/// A signal repeated this soon does not count: `timeout` sends it to the process and then to the process's group.
+pub(crate) const THE_SAME: Duration = Duration::from_secs(1);
 
 /// Whether a signal was ignored when this process began: those that `nohup` ignores stay ignored, here and in what it
 /// starts.

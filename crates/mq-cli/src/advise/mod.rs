@@ -59,7 +59,7 @@ struct Output {
 
 /// Advises on the traces; returns whether all pairings were reproduced.
 pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
-    let (traces, mut left_out) = input::traces(&options.traces)?;
+    let (traces, mut reading) = input::traces(&options.traces)?;
     let choices = choices(replay::structures(&options.timed, &traces)?, &traces);
     let own = own::of_all(&traces);
     let paths: Vec<&str> = traces.iter().map(|good| &*good.facts.name).collect();
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     let mut reproduced = true;
     let mut advices = Vec::with_capacity(traces.len());
     for (good, label) in traces.into_iter().zip(&labels) {
-        let Some(held) = left_out.read(good)? else {
+        let Some(held) = reading.read(good)? else {
             continue;
         };
         let (replayed, same) = replay::replay(&held, &choices, repetitions);
@@ -80,13 +80,13 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
             let separator = if advices.is_empty() { "" } else { "\n" };
             let text = table::render(&replayed, &advice, repetitions);
             if !told(report::print(&format!("{separator}{text}")))? {
-                return left_out.verdict().map(|()| reproduced);
+                return reading.verdict().map(|()| reproduced);
             }
         }
         advices.push(advice);
     }
     if advices.is_empty() {
-        return left_out.verdict().map(|()| reproduced);
+        return reading.verdict().map(|()| reproduced);
     }
     let together = Advice::together(&advices, own, repetitions);
     let printed = match options.format {
@@ -100,7 +100,7 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
         }),
     };
     told(printed)?;
-    left_out.verdict()?;
+    reading.verdict()?;
     Ok(reproduced)
 }
 

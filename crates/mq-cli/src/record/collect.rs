@@ -7,13 +7,13 @@ use std::{fs, thread};
 use mq_trace::{Header, Process, Trace, TraceError, TraceWriter};
 use serde::Serialize;
 
+use super::directory::Scratch;
 use super::judge::{self, Counts};
-use super::output::Scratch;
 use super::writer::Writer;
 use super::written::Written;
 use crate::error::Error;
 use crate::report::Fields;
-use crate::{ended, input, mismatches, output_file, progress};
+use crate::{ended_early, input, mismatches, output_file, progress};
 
 /// The result for one process's trace. The fields are keys of the JSON output.
 #[derive(Serialize)]
@@ -153,7 +153,7 @@ impl Waited {
             path: raw.to_owned(),
             moved: Err(format!("{}: {why}; it stays as written", raw.display())),
             about: About {
-                ended_early: ended::of(Some(raw), &header),
+                ended_early: ended_early::of(Some(raw), &header),
                 header: Some(Fields::of(&header)),
                 unfinished_line: false,
             },
@@ -175,7 +175,7 @@ fn one(raw: &Path, output: &Path) -> Result<Kept, Waited> {
         Ok(header) => header,
         Err(error) => return Ok(stays(About::default(), error.to_string())),
     };
-    let reason = ended::reason(raw);
+    let reason = ended_early::reason(raw);
     if reason.is_none() {
         let why = match Writer::of(&header, raw) {
             Writer::Done => None,
@@ -200,7 +200,7 @@ fn one(raw: &Path, output: &Path) -> Result<Kept, Waited> {
     };
     let public = without_process(&header);
     let about = About {
-        ended_early: ended::of(Some(raw), &header),
+        ended_early: ended_early::of(Some(raw), &header),
         header: Some(Fields::of(&public)),
         unfinished_line: written.ends_within_a_line(),
     };
@@ -248,10 +248,10 @@ fn without_process(header: &Header) -> Header {
 
 /// Moves the reason why a trace was ended early beside where the trace is now, if there is one.
 fn move_reason(raw: &Path, collected: &Path, is_there: bool) {
-    let kept = ended::file(collected);
+    let kept = ended_early::file(collected);
     // If it stays, so does the directory, and nothing is lost.
     let _ = if is_there {
-        fs::rename(ended::file(raw), kept)
+        fs::rename(ended_early::file(raw), kept)
     } else {
         // Of a trace that was here before.
         fs::remove_file(kept)
@@ -329,7 +329,7 @@ mod tests {
         let target = output.join("r0.mqt.gz");
         assert!(target.exists());
         // Whoever reads it later is told that it is not whole.
-        assert_eq!(ended::reason(&target).as_deref(), Some("disk full"));
+        assert_eq!(ended_early::reason(&target).as_deref(), Some("disk full"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -9,21 +9,16 @@ use std::io;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 
-use crate::signals::is_ignored;
+use crate::signals::{THE_SAME, is_ignored};
 
 /// Signals that are for the command; each would end `mq`, and nobody would collect the command's
 /// traces.
 const HELD: [i32; 7] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU];
-
-/// A signal repeated this soon does not count: `timeout` sends it to the process and to its group, and
-/// the command may end in between.
-const THE_SAME: Duration = Duration::from_secs(1);
 
 /// While this exists, Ctrl-C, SIGTERM and so on end only the command, and its traces are still
 /// collected: batch systems and `timeout` send SIGTERM when the time is over. Afterwards they end `mq`
@@ -90,6 +85,7 @@ impl Drop for Interrupts {
             return deadly.store(true, Ordering::SeqCst);
         }
         std::thread::spawn(move || {
+            // The command may end in between.
             std::thread::sleep(THE_SAME);
             deadly.store(true, Ordering::SeqCst);
         });

@@ -4,7 +4,7 @@ use mq_core::structures::{Choice, Kind};
 use mq_trace::{Report, Trace, check, check_within};
 use serde::Serialize;
 
-use crate::input;
+use crate::array_ranks;
 use crate::library::Library;
 use crate::stats::Traffic;
 
@@ -40,8 +40,8 @@ pub(super) const AT_LEAST: u64 = 10_000_000;
 
 /// Two that share no search: a mistake of one is not taken for a rule of MPI.
 fn judges(trace: &Trace) -> [Kind; 2] {
-    let other = match input::array_ranks(trace) {
-        ..=input::MAX_ARRAY_RANKS => Kind::Array,
+    let other = match array_ranks::of(trace) {
+        ..=array_ranks::MOST => Kind::Array,
         _ => Kind::Bins,
     };
     [Kind::Indexed, other]

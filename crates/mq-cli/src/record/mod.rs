@@ -1,9 +1,9 @@
 //! `mq record`: an application under a patched MPI library, and the traces of its processes.
 
 mod collect;
+mod directory;
 mod interrupts;
 mod judge;
-mod output;
 mod prefix;
 mod table;
 mod writer;
@@ -16,12 +16,12 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use self::collect::Collected;
+use self::directory::Scratch;
 use self::interrupts::Interrupts;
-use self::output::Scratch;
 use self::prefix::Prefix;
 use crate::cli::{Format, RecordOptions};
 use crate::error::{Error, not_started};
-use crate::ranks::Jobs;
+use crate::jobs::Jobs;
 use crate::{FAILED, exit, exit_code, report, say, signals};
 
 /// The environment variable that tells the patched library where to write traces.
@@ -41,7 +41,7 @@ pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
 /// The exit code, and whether SIGINT has killed the command.
 fn record(options: &RecordOptions) -> Result<(ExitCode, bool), Error> {
     let prefix = options.prefix.as_deref().map(Prefix::open).transpose()?;
-    let scratch = output::prepare(&options.output, options.force)?;
+    let scratch = directory::prepare(&options.output, options.force)?;
     let prefix = prefix.as_ref();
     let mut command = command(options, prefix, &scratch, None)?;
     let mut interrupts = Interrupts::held();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::collect::Collected;
 use super::judge::{AT_LEAST, Counts, EACH};
-use crate::ended;
+use crate::ended_early;
 use crate::library::Library;
 use crate::report::{self, Cells, count, counted, escaped, some};
 
@@ -45,7 +45,7 @@ pub(super) fn render(output: &Path, collected: &[Collected]) -> String {
     }
     let valid = || collected.iter().filter(|one| one.counts().is_some());
     let early = valid().map(|one| (file(one), one.about.ended_early.as_ref()));
-    for sentence in ended::sentences(early) {
+    for sentence in ended_early::sentences(early) {
         text += &format!("{}\n", escaped(&sentence));
     }
     text += &spared(collected);

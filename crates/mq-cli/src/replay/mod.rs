@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::{Format, ReplayOptions, Timed};
 use crate::error::Error;
-use crate::input::{Good, Held, LeftOut};
+use crate::input::{Good, Held, Reading};
 use crate::library::Library;
 use crate::report::{Fields, JsonList};
 use crate::timing::{Timing, Timings, measure, ns_per_op};
@@ -72,7 +72,7 @@ pub(crate) struct Replayed {
 
 /// Replays the traces; returns whether all pairings were reproduced.
 pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
-    let (traces, mut left_out) = input::traces(&options.traces)?;
+    let (traces, mut reading) = input::traces(&options.traces)?;
     let kinds = structures(&options.timed, &traces)?;
     options
         .plot
@@ -80,7 +80,7 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
         .map_or(Ok(()), output_file::prepare)?;
     let mut printer = Printer::new(options);
     let mut results = Vec::with_capacity(traces.len());
-    let replayed = replay_all(traces, &mut left_out, &kinds, options, |result| {
+    let replayed = replay_all(traces, &mut reading, &kinds, options, |result| {
         let printed = printer.add(&result);
         results.push(result);
         printed
@@ -99,21 +99,21 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
         ended => ended?,
     }
     plotted?;
-    left_out.verdict()?;
+    reading.verdict()?;
     Ok(reproduced)
 }
 
 /// Replays the traces one after the other, and shows each result; returns whether all pairings were reproduced.
 fn replay_all(
     traces: Vec<Good>,
-    left_out: &mut LeftOut,
+    reading: &mut Reading,
     kinds: &[Choice],
     options: &ReplayOptions,
     mut show: impl FnMut(Replayed) -> Result<(), Error>,
 ) -> Result<bool, Error> {
     let mut reproduced = true;
     for good in traces {
-        let Some(held) = left_out.read(good)? else {
+        let Some(held) = reading.read(good)? else {
             continue;
         };
         let (result, same) = replay(&held, kinds, options.timed.repeat as usize);

@@ -2,15 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use crate::signals::THE_SAME;
+
 /// How many times in a row the same signal is passed on before the next one kills the ranks.
 pub(super) const PATIENCE: u32 = 2;
 
 /// Signals within this time of each other count as consecutive.
 pub(super) const IN_A_ROW: Duration = Duration::from_secs(5);
-
-/// A signal repeated this soon does not count: `timeout` sends it to the process and then to the
-/// process's group.
-pub(super) const THE_SAME: Duration = Duration::from_secs(1);
 
 /// How often the same signal has come in a row.
 #[derive(Default)]

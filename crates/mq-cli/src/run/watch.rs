@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 
-use super::asked::{Asked, IN_A_ROW, PATIENCE, THE_SAME};
+use super::asked::{Asked, IN_A_ROW, PATIENCE};
 use super::output::{Output, Stream};
 use super::ranks::{End, Ranks};
 use super::refusals::Refusals;
@@ -23,6 +23,7 @@ use super::terminal::Terminal;
 use super::verdict::Verdict;
 use crate::FAILED;
 use crate::cli::RunOptions;
+use crate::signals::THE_SAME;
 
 /// How often a launcher in the background checks whether it may read the terminal.
 const FOREGROUND_CHECK: Duration = Duration::from_secs(1);

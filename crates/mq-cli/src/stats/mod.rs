@@ -17,7 +17,7 @@ use self::searches::{SearchLengths, Searches};
 pub(crate) use self::traffic::Traffic;
 use crate::cli::{Format, StatsOptions};
 use crate::error::Error;
-use crate::input::{Good, Held, LeftOut};
+use crate::input::{Good, Held, Reading};
 use crate::library::Library;
 use crate::report::{Fields, JsonList};
 use crate::{input, output_file, plot, progress, report, trace_names};
@@ -59,43 +59,43 @@ pub(crate) struct Summary {
 
 /// Describes the traces.
 pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
-    let (traces, mut left_out) = input::traces(&options.traces)?;
+    let (traces, mut reading) = input::traces(&options.traces)?;
     options
         .plot
         .as_deref()
         .map_or(Ok(()), output_file::prepare)?;
     let mut printer = Printer::new(options);
-    let lengths = match describe_all(traces, &mut left_out, options, &mut printer) {
+    let lengths = match describe_all(traces, &mut reading, options, &mut printer) {
         Ok(lengths) => lengths,
         // Traces that were left out are reported even if nobody reads the output any more.
-        Err(Error::ClosedPipe) => return left_out.verdict(),
+        Err(Error::ClosedPipe) => return reading.verdict(),
         Err(error) => {
             printer.give_up();
             return Err(error);
         }
     };
     if printer.rows.is_empty() {
-        return left_out.verdict();
+        return reading.verdict();
     }
     let printed = printer.end();
     if let Some(path) = &options.plot {
         plot::save(path, &plot::lengths::draw(&lengths)?)?;
     }
-    left_out.verdict()?;
+    reading.verdict()?;
     printed
 }
 
 /// Describes and prints the traces one after the other; returns their queue lengths, if they are to be plotted.
 fn describe_all(
     traces: Vec<Good>,
-    left_out: &mut LeftOut,
+    reading: &mut Reading,
     options: &StatsOptions,
     printer: &mut Printer,
 ) -> Result<Vec<Lengths>, Error> {
     let is_plotted = options.plot.is_some();
     let mut lengths = Vec::new();
     for good in traces {
-        let Some(Held { trace, ended_early }) = left_out.read(good)? else {
+        let Some(Held { trace, ended_early }) = reading.read(good)? else {
             continue;
         };
         let mut queued = is_plotted.then(|| Lengths::new(trace.name(), trace.operations().len()));

@@ -1,7 +1,6 @@
 //! Traces that end before what they record does.
 
 use std::fs;
-
 use std::path::{Path, PathBuf};
 
 use mq_trace::{Header, Span};
