@@ -124,7 +124,7 @@ mod tests {
         let (both, alone) = (ask(), a_core_each([].into_iter()));
         place.namespace.fetch_add(1, Ordering::Relaxed);
         let elsewhere = ask();
-        liveness::left(&place, Gone::Left);
+        liveness::record_end(&place, Gone::Left);
         let after = ask();
         sched_setaffinity(None, &before).unwrap();
         other.kill().unwrap();

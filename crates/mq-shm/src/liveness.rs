@@ -151,7 +151,7 @@ pub(crate) fn joined(place: &Place, process: Process) -> Result<(), ShmError> {
 }
 
 /// Records that a process takes nothing more, unless that is already recorded.
-pub(crate) fn left(place: &Place, how: Gone) {
+pub(crate) fn record_end(place: &Place, how: Gone) {
     let to = match how {
         Gone::Left => State::Left,
         Gone::Died => State::Died,
@@ -194,7 +194,7 @@ pub(crate) fn is_over(number: u32) -> bool {
 
 /// For a launcher: marks a process as dead, unless it has left, or lives (then it is another than the launcher has
 /// waited for). Returns how it has ended, if it had joined.
-pub(crate) fn ended(place: &Place) -> Option<Gone> {
+pub(crate) fn mark_end(place: &Place) -> Option<Gone> {
     let mut watch = Watch::new(1);
     let had_joined = place.pid.load(Ordering::Relaxed) != 0;
     loop {
@@ -205,7 +205,7 @@ pub(crate) fn ended(place: &Place) -> Option<Gone> {
             // A thread of this process.
             State::Joining | State::Joined if watch.is_own(place) => return None,
             State::Joining | State::Joined if watch.can_ask_about(place) => {
-                watch.gone(Process(0), place)?;
+                watch.find_end(Process(0), place)?;
             }
             // Only if the word is unchanged since there was nobody to ask about: it may just have joined.
             _ => {

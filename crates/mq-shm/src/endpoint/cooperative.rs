@@ -303,11 +303,11 @@ impl<M: Memory> Endpoint<M> {
             }
             Err(Unseen::Another) => true,
             Err(Unseen::Unclear) => {
-                *unclear > UNCLEAR || self.deaths.watch.gone(from, &peer.place).is_some()
+                *unclear > UNCLEAR || self.deaths.watch.find_end(from, &peer.place).is_some()
             }
             Err(Unseen::Refused) => {
                 let is_known = peer.memory.seen.is_some_and(|(whom, _)| whom == sender);
-                self.deaths.watch.gone(from, &peer.place).is_some()
+                self.deaths.watch.find_end(from, &peer.place).is_some()
                     || is_known && liveness::is_over(sender.pid)
             }
         }

@@ -19,10 +19,19 @@
 //! # Order
 //! Messages from one process to another arrive in the order in which they were sent, whichever paths they
 //! took. Between different senders there is no order.
+//!
+//! | file | of |
+//! | --- | --- |
+//! | `send`, `cells` | sending, and the cells and fastboxes that it takes |
+//! | `receive`, `inlets`, `short`, `incoming` | receiving; the fastboxes that are looked at, messages that lie there, and those in cells |
+//! | `rings`, `transfer` | large messages through a ring; `single_copy`, `cooperative`: read from the sender's memory; `buffers`: from a shared buffer |
+//! | `rest`, `deaths` | waiting, and who has ended meanwhile |
+//! | `peer` | what an endpoint knows of each other one |
 
 #![allow(unsafe_code, reason = "remembers addresses of the segment")]
 
 mod buffers;
+mod cells;
 mod cooperative;
 mod deaths;
 mod incoming;
@@ -336,7 +345,7 @@ impl<M: Memory> Drop for Endpoint<M> {
         } else {
             Gone::Left
         };
-        liveness::left(&self.place, how);
+        liveness::record_end(&self.place, how);
         step(Step::Left);
         estate::settle(&self.memory, Some(self.me));
         for peer in self.peers.iter().filter(|peer| peer.met) {

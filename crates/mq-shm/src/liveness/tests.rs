@@ -47,17 +47,25 @@ fn another(place: &Place, process: Process) {
 fn what_is_not_known_is_no_death() {
     let place = Place::default();
     another(&place, Process(0));
-    assert_eq!(Watch::new(1).gone(Process(0), &place), None, "a container");
+    assert_eq!(
+        Watch::new(1).find_end(Process(0), &place),
+        None,
+        "a container"
+    );
     let place = Place::default();
     join(&place, Process(0), std::process::id()).unwrap();
     joined(&place, Process(0)).unwrap();
     place.started.store(0, Ordering::Relaxed);
     let mut watch = Watch::new(1);
-    assert_eq!(watch.gone(Process(0), &place), None, "its start");
+    assert_eq!(watch.find_end(Process(0), &place), None, "its start");
     watch.descriptors[0] = Descriptor::Refused;
-    assert_eq!(watch.gone(Process(0), &place), None, "and no descriptor");
+    assert_eq!(
+        watch.find_end(Process(0), &place),
+        None,
+        "and no descriptor"
+    );
     place.pid.store(u32::MAX, Ordering::Relaxed);
-    assert_eq!(watch.gone(Process(0), &place), None, "no number");
+    assert_eq!(watch.find_end(Process(0), &place), None, "no number");
 }
 
 #[test]
@@ -66,7 +74,7 @@ fn a_process_that_says_a_later_start_of_itself_lives() {
     let started = place.started.load(Ordering::Relaxed);
     let gone = |told: u64| {
         place.started.store(told, Ordering::Relaxed);
-        Watch::new(2).gone(Process(1), &place)
+        Watch::new(2).find_end(Process(1), &place)
     };
     let found = [started + 1, started - 1].map(gone);
     child.kill().unwrap();
@@ -81,19 +89,23 @@ fn a_thread_of_this_process_takes_no_descriptor() {
     joined(&place, Process(1)).unwrap();
     let mut watch = Watch::new(2);
     let room = watch.room;
-    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.find_end(Process(1), &place), None);
     assert!(matches!(watch.descriptors[1], Descriptor::Unknown));
     assert_eq!(watch.room, room);
-    assert_eq!(ended(&place), None, "nor does a launcher take it for dead");
-    left(&place, Gone::Died);
-    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
-    assert_eq!(ended(&place), Some(Gone::Died));
+    assert_eq!(
+        mark_end(&place),
+        None,
+        "nor does a launcher take it for dead"
+    );
+    record_end(&place, Gone::Died);
+    assert_eq!(watch.find_end(Process(1), &place), Some(Gone::Died));
+    assert_eq!(mark_end(&place), Some(Gone::Died));
 }
 
 #[test]
 fn who_ends_without_having_joined_had_not_joined() {
     let place = Place::default();
-    assert_eq!([ended(&place), ended(&place)], [None; 2]);
+    assert_eq!([mark_end(&place), mark_end(&place)], [None; 2]);
     assert_eq!(State::of(&place), State::Died);
 }
 
@@ -102,15 +114,19 @@ fn deaths_are_found_without_descriptors() {
     let (mut child, place) = joined_by_a_child();
     let mut watch = Watch::new(2);
     watch.descriptors[1] = Descriptor::Refused;
-    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.find_end(Process(1), &place), None);
     child.kill().unwrap();
     // Before it has been waited for.
-    while watch.gone(Process(1), &place).is_none() {
+    while watch.find_end(Process(1), &place).is_none() {
         std::thread::yield_now();
     }
     child.wait().unwrap();
     place.state.store(State::Joined as u32, Ordering::Relaxed);
-    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died), "after");
+    assert_eq!(
+        watch.find_end(Process(1), &place),
+        Some(Gone::Died),
+        "after"
+    );
 }
 
 #[test]
@@ -193,15 +209,15 @@ fn the_descriptor_of_one_that_has_left_is_given_back() {
     let (mut child, place) = joined_by_a_child();
     let mut watch = Watch::new(2);
     let room = watch.room;
-    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.find_end(Process(1), &place), None);
     assert_eq!(watch.room, room - 1);
     let Descriptor::Open(kept) = &watch.descriptors[1] else {
         panic!("{:?}", watch.descriptors[1]);
     };
     let number = kept.descriptor().as_raw_fd();
-    left(&place, Gone::Left);
+    record_end(&place, Gone::Left);
     // It runs on, as does a process that is done with its world.
-    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Left));
+    assert_eq!(watch.find_end(Process(1), &place), Some(Gone::Left));
     assert_eq!(watch.room, room);
     let said = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
     let of_child = format!("Pid:\t{}\n", child.id());
@@ -216,19 +232,19 @@ fn one_that_dies_while_it_joins_is_found() {
     let place = Place::default();
     join(&place, Process(1), child.id()).unwrap();
     child.wait().unwrap();
-    assert_eq!(Watch::new(2).gone(Process(1), &place), Some(Gone::Died));
+    assert_eq!(Watch::new(2).find_end(Process(1), &place), Some(Gone::Died));
 }
 
 #[test]
 fn a_process_is_gone_when_it_is_dead_and_nobody_waited_for_it() {
     let (mut child, place) = joined_by_a_child();
     let mut watch = Watch::new(2);
-    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.find_end(Process(1), &place), None);
     child.kill().unwrap();
-    while watch.gone(Process(1), &place).is_none() {
+    while watch.find_end(Process(1), &place).is_none() {
         std::thread::yield_now();
     }
-    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+    assert_eq!(watch.find_end(Process(1), &place), Some(Gone::Died));
     child.wait().unwrap();
 }
 
@@ -238,14 +254,14 @@ fn another_process_of_the_same_number_is_not_the_one_that_joined() {
     join(&place, Process(0), std::process::id()).unwrap();
     place.started.fetch_sub(1, Ordering::Relaxed);
     joined(&place, Process(0)).unwrap();
-    assert_eq!(Watch::new(1).gone(Process(0), &place), Some(Gone::Died));
+    assert_eq!(Watch::new(1).find_end(Process(0), &place), Some(Gone::Died));
 }
 
 #[test]
 fn a_descriptor_that_is_another_file_s_now_is_no_death() {
     let (mut child, place) = joined_by_a_child();
     let mut watch = Watch::new(2);
-    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.find_end(Process(1), &place), None);
     let Descriptor::Open(kept) = &mut watch.descriptors[1] else {
         panic!("{:?}", watch.descriptors[1]);
     };
@@ -254,17 +270,17 @@ fn a_descriptor_that_is_another_file_s_now_is_no_death() {
     let file = fs::File::open("/dev/zero").unwrap();
     rustix::io::dup2(&file, kept.descriptor.as_mut().unwrap()).unwrap();
     assert_eq!(has_died(kept.descriptor()), Some(true));
-    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.find_end(Process(1), &place), None);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+    assert_eq!(watch.find_end(Process(1), &place), Some(Gone::Died));
 }
 
 #[test]
 fn a_descriptor_that_is_of_another_process_now_is_no_death() {
     let (mut child, place) = joined_by_a_child();
     let mut watch = Watch::new(2);
-    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.find_end(Process(1), &place), None);
     let Descriptor::Open(kept) = &mut watch.descriptors[1] else {
         panic!("{:?}", watch.descriptors[1]);
     };
@@ -277,13 +293,13 @@ fn a_descriptor_that_is_of_another_process_now_is_no_death() {
     theirs.wait().unwrap();
     assert_eq!(has_died(kept.descriptor()), Some(true));
     let kept = kept.descriptor().as_raw_fd();
-    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.find_end(Process(1), &place), None);
     assert_eq!(State::of(&place), State::Joined);
     let is_open = fs::exists(format!("/proc/self/fd/{kept}"));
     assert!(is_open.unwrap(), "it is the program's");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+    assert_eq!(watch.find_end(Process(1), &place), Some(Gone::Died));
 }
 
 #[test]
@@ -291,7 +307,7 @@ fn who_ends_closes_no_file_of_the_program() {
     let (mut child, place) = joined_by_a_child();
     for is_theirs in [false, true] {
         let mut watch = Watch::new(2);
-        assert_eq!(watch.gone(Process(1), &place), None);
+        assert_eq!(watch.find_end(Process(1), &place), None);
         let Descriptor::Open(kept) = &mut watch.descriptors[1] else {
             panic!("{:?}", watch.descriptors[1]);
         };
@@ -318,7 +334,7 @@ fn one_dies_behind_another_file(processes: usize, victim: usize) {
     let ask = |watch: &mut Watch| -> Vec<Option<Gone>> {
         let places = (0..).map(Process).zip(&places);
         places
-            .map(|(process, place)| watch.gone(process, place))
+            .map(|(process, place)| watch.find_end(process, place))
             .collect()
     };
     let all_live = vec![None; processes];
@@ -358,7 +374,7 @@ fn what_all_say_at_once_holds_for_the_next_question() {
     let (mut children, places): (Vec<Child>, Vec<Place>) =
         (0..2).map(|_| joined_by_a_child()).unzip();
     let mut watch = Watch::new(2);
-    let ask = |watch: &mut Watch, who: usize| watch.gone(Process(who as u32), &places[who]);
+    let ask = |watch: &mut Watch, who: usize| watch.find_end(Process(who as u32), &places[who]);
     let end = |child: &mut Child| {
         child.kill().unwrap();
         child.wait().unwrap();
@@ -380,11 +396,11 @@ fn a_few_open_files_are_enough() {
     let (mut child, place) = joined_by_a_child();
     let mut watch = Watch::new(2);
     watch.room = 0;
-    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.find_end(Process(1), &place), None);
     assert!(matches!(watch.descriptors[1], Descriptor::Unknown));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+    assert_eq!(watch.find_end(Process(1), &place), Some(Gone::Died));
     assert_eq!(watch.room, 0);
 }
 
@@ -392,22 +408,22 @@ fn a_few_open_files_are_enough() {
 fn a_launcher_s_word_counts_where_the_kernel_has_none() {
     // It has waited for a shell; the process that the shell has started is there.
     let (mut child, place) = joined_by_a_child();
-    ended(&place);
+    mark_end(&place);
     assert_eq!(State::of(&place), State::Joined);
     child.kill().unwrap();
     child.wait().unwrap();
-    ended(&place);
+    mark_end(&place);
     assert_eq!(State::of(&place), State::Died);
     let place = Place::default();
-    ended(&place);
+    mark_end(&place);
     assert_eq!(State::of(&place), State::Died, "before it joined");
     let place = Place::default();
     another(&place, Process(0));
-    ended(&place);
+    mark_end(&place);
     assert_eq!(State::of(&place), State::Died, "in a container");
     let place = Place::default();
-    left(&place, Gone::Left);
-    ended(&place);
+    record_end(&place, Gone::Left);
+    mark_end(&place);
     assert_eq!(State::of(&place), State::Left);
 }
 
@@ -415,7 +431,7 @@ fn a_launcher_s_word_counts_where_the_kernel_has_none() {
 fn a_process_that_was_given_up_while_it_joined_is_told_so() {
     let place = Place::default();
     change(&place, 0, State::Joining, Ordering::Relaxed);
-    ended(&place);
+    mark_end(&place);
     assert_eq!(State::of(&place), State::Died, "it had no number yet");
     let error = joined(&place, Process(2)).unwrap_err().to_string();
     assert!(error.contains("ended before joining"), "{error}");
@@ -427,20 +443,20 @@ fn what_is_written_over_an_entry_ends_all_the_same() {
     for how in [Gone::Left, Gone::Died] {
         let place = Place::default();
         place.state.store(77, Ordering::Relaxed);
-        left(&place, how);
+        record_end(&place, how);
         assert!(has_ended(&place));
     }
     let place = Place::default();
     place.state.store(77, Ordering::Relaxed);
-    ended(&place);
+    mark_end(&place);
     assert_eq!(State::of(&place), State::Died);
 }
 
 #[test]
 fn what_has_ended_ends_once() {
     let place = Place::default();
-    left(&place, Gone::Left);
-    left(&place, Gone::Died);
+    record_end(&place, Gone::Left);
+    record_end(&place, Gone::Died);
     assert_eq!(State::of(&place), State::Left);
 }
 
@@ -448,13 +464,13 @@ fn what_has_ended_ends_once() {
 fn a_death_is_believed_though_the_number_is_another_s() {
     let (mut child, place) = joined_by_a_child();
     let mut watch = Watch::new(2);
-    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.find_end(Process(1), &place), None);
     child.kill().unwrap();
     child.wait().unwrap();
     // As if the number were this process's now, and its start time were unknown.
     place.pid.store(std::process::id(), Ordering::Relaxed);
     place.started.store(0, Ordering::Relaxed);
-    assert_eq!(watch.gone(Process(1), &place), Some(Gone::Died));
+    assert_eq!(watch.find_end(Process(1), &place), Some(Gone::Died));
 }
 
 /// In a process of its own, which may open few files.
@@ -466,7 +482,7 @@ fn a_death_is_believed_where_files_have_run_out() {
     }
     let (mut child, place) = joined_by_a_child();
     let mut watch = Watch::new(2);
-    assert_eq!(watch.gone(Process(1), &place), None);
+    assert_eq!(watch.find_end(Process(1), &place), None);
     let Descriptor::Open(kept) = &watch.descriptors[1] else {
         panic!("{:?}", watch.descriptors[1]);
     };
@@ -480,7 +496,7 @@ fn a_death_is_believed_where_files_have_run_out() {
     child.kill().unwrap();
     // It is not waited for, so its number and its entry in `/proc` stay.
     let patience = Instant::now() + Duration::from_secs(60);
-    while watch.gone(Process(1), &place).is_none() {
+    while watch.find_end(Process(1), &place).is_none() {
         assert!(Instant::now() < patience, "the death is not found");
         std::thread::yield_now();
     }

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use rustix::process::{PidfdFlags, Resource, getrlimit, pidfd_open};
 
 use super::kernel::{Identity, OVER, has_died, namespace, number_of, pid, tells_apart, which_live};
-use super::{Gone, State, has_ended, left};
+use super::{Gone, State, has_ended, record_end};
 use crate::ids::Process;
 use crate::place::Place;
 use crate::segment::{Inode, inode_of};
@@ -177,7 +177,7 @@ impl Watch {
                 self.first = (process.index() + 1) % self.descriptors.len();
             }
         }
-        self.gone(process, place)
+        self.find_end(process, place)
     }
 
     /// The process of an entry, if its number is one of this process's namespace.
@@ -230,13 +230,13 @@ impl Watch {
     /// # Cost
     /// A load if the process says so itself, or if its descriptor has just said that it lives; otherwise a
     /// system call, and some more the first time, or if there is no descriptor of it.
-    pub(crate) fn gone(&mut self, process: Process, place: &Place) -> Option<Gone> {
+    pub(crate) fn find_end(&mut self, process: Process, place: &Place) -> Option<Gone> {
         if State::of(place) == State::Absent {
             return None;
         }
         if !has_ended(place) && self.is_dead(process, place) {
             // It may have left properly between the two looks.
-            left(place, Gone::Died);
+            record_end(place, Gone::Died);
         }
         let how = match State::of(place) {
             State::Left => Gone::Left,

@@ -112,7 +112,7 @@ fn a_shared_buffer_is_read_before_it_is_given_back() {
         write(&segment, &block, 5);
         announce(&mut alice, 5);
         send(&mut alice, CAROL, 0);
-        liveness::left(segment.place(ALICE), Gone::Died);
+        liveness::record_end(segment.place(ALICE), Gone::Died);
         let bury = |at: &mut Member| {
             assert!(at.check_peers() > 0);
             let Some(Arrival::Gone(ALICE, Gone::Died)) = at.poll().unwrap() else {

@@ -100,7 +100,7 @@ fn what_is_read_before_a_strike_is_not_given_back_before_it() {
         let place = segment.place(ALICE);
         liveness::join(place, ALICE, 0).unwrap();
         estate::note(&segment, ALICE, BOB);
-        liveness::left(place, Gone::Left);
+        liveness::record_end(place, Gone::Left);
         let shared = Arc::clone(&segment);
         let bob = thread::spawn(move || {
             let cell = shared.cell(CellId::of(shared.geometry(), ALICE, 0));

@@ -321,7 +321,7 @@ fn nobody_sleeps_through_an_end() {
         let sender = member(&segment, ALICE, Policy::Shared);
         receiver.want(Some(ALICE)).unwrap();
         nobody_sleeps_through(&segment, receiver, sender, |_| {
-            liveness::left(segment.place(ALICE), Gone::Left);
+            liveness::record_end(segment.place(ALICE), Gone::Left);
             sleeper::wake(segment.place(BOB), Fences::Both);
         });
     });
@@ -342,7 +342,7 @@ fn cells_of_an_owner_outlive_their_receiver() {
         let receiver = thread::spawn(move || {
             // One is returned, the receiver holds the other.
             assert_eq!(take(&mut receiver), Some((ALICE, 0)));
-            liveness::left(shared.place(BOB), Gone::Died);
+            liveness::record_end(shared.place(BOB), Gone::Died);
             receiver
         });
         while sender.check_peers() == 0 {
@@ -376,7 +376,7 @@ fn named_cells_outlive_their_receiver() {
         let shared = Arc::clone(&segment);
         let receiver = thread::spawn(move || {
             assert_eq!(take(&mut receiver), Some((ALICE, 1)));
-            liveness::left(shared.place(BOB), Gone::Died);
+            liveness::record_end(shared.place(BOB), Gone::Died);
             receiver
         });
         while sender.check_peers() == 0 {

@@ -162,7 +162,7 @@ impl Mapped {
     /// [`ShmError::NoSuchProcess`].
     pub fn ended(&self, process: Process) -> Result<Option<Gone>, ShmError> {
         self.geometry.check(process)?;
-        let how = liveness::ended(self.place(process));
+        let how = liveness::mark_end(self.place(process));
         estate::settle(self, None);
         Ok(how)
     }

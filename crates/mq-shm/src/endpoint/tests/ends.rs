@@ -130,7 +130,7 @@ fn who_rests_looks_for_ends_when_it_is_time() {
     assert!(alice.deaths.looked.is_some());
     // As if that had been just now, however long the test is held up.
     alice.deaths.looked = Some(Instant::now() + Duration::from_secs(600));
-    liveness::left(segment.place(bob.me()), Gone::Died);
+    liveness::record_end(segment.place(bob.me()), Gone::Died);
     alice.rest_briefly(&mut Idle::default()).unwrap();
     assert!(alice.deaths.ending.is_empty(), "it is too early");
     alice.deaths.looked = None;
@@ -192,11 +192,11 @@ fn who_lies_down_sees_that_one_has_ended_that_it_waits_for() {
     alice.want(Some(bob.me())).unwrap();
     // A process may want messages from itself, and its own entry may have been overwritten.
     alice.want(Some(alice.me())).unwrap();
-    liveness::left(segment.place(alice.me()), Gone::Died);
+    liveness::record_end(segment.place(alice.me()), Gone::Died);
     assert!(!alice.anything_new());
     // It has just looked, and the other, which saw it awake, wakes nobody.
     alice.deaths.looked = Some(Instant::now() + Duration::from_secs(600));
-    liveness::left(segment.place(bob.me()), Gone::Left);
+    liveness::record_end(segment.place(bob.me()), Gone::Left);
     assert!(alice.anything_new());
     alice.rest(&mut Idle::default()).unwrap();
     assert!(matches!(
@@ -281,7 +281,7 @@ fn who_goes_on_although_its_end_was_found_does_not_hide_others() {
         while bob.poll().unwrap().is_some() {}
     }
     send(&mut carol);
-    liveness::left(segment.place(alice.me()), Gone::Died);
+    liveness::record_end(segment.place(alice.me()), Gone::Died);
     bob.want(Some(alice.me())).unwrap();
     assert_eq!(bob.check_peers(), 1);
     let mut seen = Vec::new();
@@ -303,7 +303,7 @@ fn who_goes_on_although_its_end_was_found_does_not_hide_others() {
 fn nothing_comes_from_a_process_whose_end_was_reported() {
     let segment = Heap::new(Geometry::new(3).unwrap());
     let [mut alice, mut bob, mut carol] = [0, 1, 2].map(|number| join(&segment, number));
-    liveness::left(segment.place(alice.me()), Gone::Died);
+    liveness::record_end(segment.place(alice.me()), Gone::Died);
     bob.want(Some(alice.me())).unwrap();
     assert_eq!(bob.check_peers(), 1);
     assert!(matches!(bob.poll(), Ok(Some(Arrival::Gone(..)))));

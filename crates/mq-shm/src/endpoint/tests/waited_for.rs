@@ -120,7 +120,7 @@ fn who_is_still_at_it_is_waited_for_whatever_the_segment_says() {
     let [alice, mut bob] = pair(willing());
     let sender = bob.known(Process(0));
     alice.shown.begin_to_help(1, 3);
-    liveness::left(&alice.place, Gone::Died);
+    liveness::record_end(&alice.place, Gone::Died);
     assert!(!bob.has_stopped_helping(Process(0), sender, 3, &mut 0));
     assert!(bob.has_stopped_helping(Process(0), sender, 2, &mut 0));
     alice.shown.end_help();
