@@ -82,10 +82,13 @@
 //! `tests/loom` tries all interleavings of these races on this code;
 //! `docs/memory-model.md` in the repository lists what was broken on purpose to see it fail.
 
+mod all;
 mod context;
 mod directory;
 mod engine;
+mod entries;
 mod gated;
+mod lives;
 mod lock;
 mod numbers;
 mod operations;

@@ -1,6 +1,7 @@
 //! The operations on one context.
 
-use super::context::{Context, Held};
+use super::all::Held;
+use super::context::Context;
 use super::numbers::{PlaceId, count_of};
 use super::place::{MeantLife, OPEN, Place, Standing};
 use super::sync::MutexGuard;

@@ -140,6 +140,16 @@ impl Standing {
         }
         Ok(())
     }
+
+    /// How a context on these terms is divided.
+    pub(super) fn divided_mode(&self) -> Mode {
+        let limits = self.terms.limits();
+        if limits.no_any_source && limits.no_any_tag {
+            Mode::ByBits
+        } else {
+            Mode::BySource
+        }
+    }
 }
 
 /// Queues behind one lock: the undivided ones of a context, or one of its shards.

@@ -1,10 +1,9 @@
 //! Changing the terms of a context in use by threads.
 
-use super::context::{All, Context};
+use super::context::Context;
 use super::engine::SharedEngine;
 use super::place::{MeantLife, Mode, Standing};
 use super::shared_context::SharedContext;
-use crate::config::Config;
 use crate::engine::{ContextOptions, Terms};
 use crate::envelope::ContextId;
 use crate::error::Error;
@@ -43,20 +42,6 @@ impl<Q: MatchQueues> Context<Q> {
         drop(config);
         self.all_stand(&mut all, standing);
         Ok(())
-    }
-}
-
-impl<Q: MatchQueues> All<'_, Q> {
-    fn shards_are_empty(&self) -> bool {
-        let len = |queues: &Q| queues.posted_len() + queues.unexpected_len();
-        self.shards.iter().all(|shard| len(&shard.queues) == 0)
-    }
-
-    fn update(&mut self, id: ContextId, config: &Config) {
-        self.whole.queues.update_context(id, config);
-        for shard in &mut self.shards {
-            shard.queues.update_context(id, config);
-        }
     }
 }
 
