@@ -19,7 +19,7 @@ impl<Q> Held<'_, Q> {
     pub(super) fn standing(&self) -> &Standing {
         match self {
             Self::One(_, place) => &place.standing,
-            Self::All(all) => &all.whole.standing,
+            Self::All(all) => &all.undivided.standing,
         }
     }
 }
@@ -27,7 +27,7 @@ impl<Q> Held<'_, Q> {
 /// All locks of a context.
 pub(super) struct All<'a, Q> {
     pub(super) shards: Vec<MutexGuard<'a, Place<Q>>>,
-    pub(super) whole: MutexGuard<'a, Place<Q>>,
+    pub(super) undivided: MutexGuard<'a, Place<Q>>,
 }
 
 impl<Q: MatchQueues> All<'_, Q> {
@@ -47,21 +47,21 @@ impl<Q: MatchQueues> All<'_, Q> {
     }
 
     fn extract_elder(&mut self, pattern: &Q::Pattern) -> Option<TakenOf<Q>> {
-        let taken = self.whole.queues.extract(pattern)?;
+        let taken = self.undivided.queues.extract(pattern)?;
         self.elder_left(&taken.0);
         Some(taken)
     }
 
     /// Takes a message out of the undivided queues by name.
     pub(super) fn take_elder(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {
-        let taken = self.whole.queues.take(message)?;
+        let taken = self.undivided.queues.take(message)?;
         self.elder_left(&taken.0);
         Some(taken)
     }
 
     /// A message has left the undivided queues. [ELDERS]
     fn elder_left(&mut self, envelope: &EnvelopeOf<Q>) {
-        if let Reach::Shard(hash) = self.whole.standing.mode.reach_of_envelope(envelope) {
+        if let Reach::Shard(hash) = self.undivided.standing.mode.reach_of_envelope(envelope) {
             let index = shard_of(hash, self.shards.len());
             let elders = &mut self.shards[index].elders;
             *elders = elders.saturating_sub(1);
@@ -70,7 +70,7 @@ impl<Q: MatchQueues> All<'_, Q> {
 
     /// Shows the message that [`extract`](Self::extract) would take.
     pub(super) fn probe(&mut self, pattern: &Q::Pattern) -> Option<SeenOf<'_, Q>> {
-        let shard = match self.whole.queues.probe(pattern) {
+        let shard = match self.undivided.queues.probe(pattern) {
             Some(_) => None,
             None => Some(self.earliest(pattern)?.1),
         };
@@ -78,7 +78,7 @@ impl<Q: MatchQueues> All<'_, Q> {
         // if that receive names the sender it was shown, only this keeps the senders level.
         self.level();
         match shard {
-            None => self.whole.queues.probe(pattern),
+            None => self.undivided.queues.probe(pattern),
             Some(index) => self.shards[index].queues.probe(pattern),
         }
     }
@@ -97,7 +97,7 @@ impl<Q: MatchQueues> All<'_, Q> {
     /// it. A receive that names its source keeps only its own shard's gate closed while it stays.
     /// [GATE-CLOSE] [ELDERS]
     pub(super) fn tell_what_was_before(&mut self, mode: Mode) {
-        let Self { shards, whole } = self;
+        let Self { shards, undivided } = self;
         for shard in shards.iter_mut() {
             shard.early = false;
             shard.elders = 0;
@@ -108,11 +108,11 @@ impl<Q: MatchQueues> All<'_, Q> {
                 let index = shard_of(hash, count);
                 index..index + 1
             }
-            Reach::Whole | Reach::All => 0..count,
+            Reach::Undivided | Reach::All => 0..count,
         };
         // They are shown in order.
-        let mut early = whole.before.receives;
-        whole.queues.visit(&mut |entry| match entry {
+        let mut early = undivided.before.receives;
+        undivided.queues.visit(&mut |entry| match entry {
             Entry::Posted(_, pattern, _) if early > 0 => {
                 early -= 1;
                 let concerned = concerned(mode.reach_of_pattern(&pattern));
@@ -129,7 +129,7 @@ impl<Q: MatchQueues> All<'_, Q> {
             }
         });
         for shard in shards.iter_mut() {
-            shard.gate = if shard.early { 0 } else { whole.gate };
+            shard.gate = if shard.early { 0 } else { undivided.gate };
         }
     }
 
@@ -137,8 +137,8 @@ impl<Q: MatchQueues> All<'_, Q> {
     /// and closes the gates. [NUMBER] [GATE-CLOSE]
     pub(super) fn queue_receive(&mut self, pattern: Q::Pattern, receive: Q::Receive) -> Handle {
         let count = self.level();
-        let handle = self.whole.queues.queue_receive(pattern, receive);
-        self.whole.gate = self.whole.gate.min(count);
+        let handle = self.undivided.queues.queue_receive(pattern, receive);
+        self.undivided.gate = self.undivided.gate.min(count);
         for shard in &mut self.shards {
             shard.gate = shard.gate.min(count);
         }
@@ -148,9 +148,9 @@ impl<Q: MatchQueues> All<'_, Q> {
     /// Makes all places continue counting from the same number, and returns it.
     fn level(&mut self) -> u64 {
         let count = self.next_count();
-        self.whole
+        self.undivided
             .queues
-            .raise_sequence(PlaceId::WHOLE.number(count));
+            .raise_sequence(PlaceId::UNDIVIDED.number(count));
         for (index, shard) in self.shards.iter_mut().enumerate() {
             let number = PlaceId::shard(index).number(count);
             shard.queues.raise_sequence(number);
@@ -160,14 +160,14 @@ impl<Q: MatchQueues> All<'_, Q> {
 
     /// A count greater than that of any entry so far.
     pub(super) fn next_count(&self) -> u64 {
-        let places = self.shards.iter().chain([&self.whole]);
+        let places = self.shards.iter().chain([&self.undivided]);
         let counts = places.map(|place| count_of(place.queues.next_sequence()));
         counts.fold(0, u64::max)
     }
 
     /// Shows the entries of every place.
     pub(super) fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
-        self.whole.queues.visit(visitor);
+        self.undivided.queues.visit(visitor);
         for shard in &self.shards {
             shard.queues.visit(visitor);
         }
@@ -175,7 +175,7 @@ impl<Q: MatchQueues> All<'_, Q> {
 
     pub(super) fn posted_len(&self) -> usize {
         let shards = self.shards.iter().map(|shard| shard.queues.posted_len());
-        self.whole.queues.posted_len() + shards.sum::<usize>()
+        self.undivided.queues.posted_len() + shards.sum::<usize>()
     }
 
     pub(super) fn unexpected_len(&self) -> usize {
@@ -183,7 +183,7 @@ impl<Q: MatchQueues> All<'_, Q> {
             .shards
             .iter()
             .map(|shard| shard.queues.unexpected_len());
-        self.whole.queues.unexpected_len() + shards.sum::<usize>()
+        self.undivided.queues.unexpected_len() + shards.sum::<usize>()
     }
 
     pub(super) fn shards_are_empty(&self) -> bool {
@@ -192,7 +192,7 @@ impl<Q: MatchQueues> All<'_, Q> {
     }
 
     pub(super) fn update(&mut self, id: ContextId, config: &Config) {
-        self.whole.queues.update_context(id, config);
+        self.undivided.queues.update_context(id, config);
         for shard in &mut self.shards {
             shard.queues.update_context(id, config);
         }

@@ -30,7 +30,7 @@ pub(super) struct Context<Q: MatchQueues> {
     /// For the queues of shards. Its lock is taken while other locks are held, never the other way
     /// round.
     pub(super) config: Mutex<Config>,
-    whole: CachePadded<Lock<Q>>,
+    undivided: CachePadded<Lock<Q>>,
 }
 
 impl<Q: MatchQueues> Context<Q> {
@@ -46,7 +46,7 @@ impl<Q: MatchQueues> Context<Q> {
             budget,
             shards: Once::new(),
             config: Mutex::new(Config::default()),
-            whole: CachePadded::new(Lock::new()),
+            undivided: CachePadded::new(Lock::new()),
         }
     }
 
@@ -66,7 +66,7 @@ impl<Q: MatchQueues> Context<Q> {
     ) -> Option<MutexGuard<'_, Place<Q>>> {
         let mode = self.guess();
         let lock = match reach(mode) {
-            Reach::Whole => &self.whole,
+            Reach::Undivided => &self.undivided,
             Reach::Shard(hash) => {
                 let shards = self.shards.get()?;
                 &shards[shard_of(hash, shards.len())]
@@ -94,8 +94,8 @@ impl<Q: MatchQueues> Context<Q> {
                 }
                 (Reach::All, Some(_)) => Held::All(self.lock_all()),
                 // Shards may exist without being visible here yet; the undivided queues know.
-                _ => match self.lock_whole(life) {
-                    Ok(whole) => Held::One(PlaceId::WHOLE, whole),
+                _ => match self.lock_undivided(life) {
+                    Ok(undivided) => Held::One(PlaceId::UNDIVIDED, undivided),
                     Err(contended) => {
                         self.divide(contended);
                         continue;
@@ -104,7 +104,7 @@ impl<Q: MatchQueues> Context<Q> {
             };
             let found = held.standing().mode;
             let right = match held {
-                Held::One(PlaceId::WHOLE, _) => !found.is_divided(),
+                Held::One(PlaceId::UNDIVIDED, _) => !found.is_divided(),
                 Held::One(..) | Held::All(_) => found == mode,
             };
             if right {
@@ -116,21 +116,21 @@ impl<Q: MatchQueues> Context<Q> {
 
     /// Locks the undivided queues; or says in which life they should be divided first, since the context may have
     /// begun another when the caller comes to it.
-    pub(super) fn lock_whole(
+    pub(super) fn lock_undivided(
         &self,
         life: MeantLife,
     ) -> Result<MutexGuard<'_, Place<Q>>, MeantLife> {
         let can_divide = self.sharding.divide == Divide::WhenContended;
-        let (whole, divide) = self.whole.lock_alone(life, can_divide);
+        let (undivided, divide) = self.undivided.lock_alone(life, can_divide);
         if divide {
-            return Err(whole.standing.life_now());
+            return Err(undivided.standing.life_now());
         }
-        Ok(whole)
+        Ok(undivided)
     }
 
     /// Locks the undivided queues, whatever they hold, for a caller that may hold other locks.
-    pub(super) fn whole(&self) -> MutexGuard<'_, Place<Q>> {
-        self.whole.lock()
+    pub(super) fn undivided(&self) -> MutexGuard<'_, Place<Q>> {
+        self.undivided.lock()
     }
 
     /// Locks the undivided queues, or one shard if there are shards, for a caller that holds no lock.
@@ -142,11 +142,11 @@ impl<Q: MatchQueues> Context<Q> {
         if let Some(index) = place.index() {
             return Some(self.shards.get()?.get(index)?.lock_alone(life, false).0);
         }
-        let whole = self.lock_whole(life).unwrap_or_else(|contended| {
+        let undivided = self.lock_undivided(life).unwrap_or_else(|contended| {
             self.divide(contended);
-            self.whole()
+            self.undivided()
         });
-        Some(whole)
+        Some(undivided)
     }
 
     /// Locks everything: the shards in ascending order, then the undivided queues. [ORDER]
@@ -156,10 +156,10 @@ impl<Q: MatchQueues> Context<Q> {
                 Some(shards) => shards.iter().map(|shard| shard.lock()).collect(),
                 None => Vec::new(),
             };
-            let whole = self.whole.lock();
+            let undivided = self.undivided.lock();
             // The context may have been divided in between; then its shards are visible now.
-            if !shards.is_empty() || !whole.standing.mode.is_divided() {
-                return All { shards, whole };
+            if !shards.is_empty() || !undivided.standing.mode.is_divided() {
+                return All { shards, undivided };
             }
         }
     }
@@ -170,27 +170,27 @@ impl<Q: MatchQueues> Context<Q> {
     /// [`Error::UnknownContext`].
     pub(super) fn lock_alive(&self, life: MeantLife) -> Result<All<'_, Q>, Error> {
         let all = self.lock_all();
-        all.whole.standing.check_alive(self.id, life)?;
+        all.undivided.standing.check_alive(self.id, life)?;
         Ok(all)
     }
 
     /// Makes the shards, if there are none yet.
     pub(super) fn make_shards(&self) {
         if self.shards.get().is_none() {
-            let whole = self.whole.lock();
+            let undivided = self.undivided.lock();
             if self.shards.get().is_none() {
                 let absent = || CachePadded::new(Lock::new());
                 let shards = (0..self.sharding.count()).map(|_| absent()).collect();
                 // Nobody else sets it: setting it requires this lock.
                 let _ = self.shards.set(shards);
             }
-            drop(whole);
+            drop(undivided);
         }
     }
 
     /// Gives every place, and then later operations, the new standing of the context. [STAND]
     pub(super) fn all_stand(&self, all: &mut All<'_, Q>, standing: Standing) {
-        all.whole.standing = standing;
+        all.undivided.standing = standing;
         for shard in &mut all.shards {
             shard.standing = standing;
         }

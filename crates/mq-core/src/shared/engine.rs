@@ -247,7 +247,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// Takes the lock of the undivided queues: keep what it returns, and do not ask for it in every operation.
     pub fn context(&self, context: impl Into<ContextId>) -> Option<SharedContext<Q>> {
         let found = self.directory.get(context.into())?;
-        let life = found.whole().standing.life_now()?;
+        let life = found.undivided().standing.life_now()?;
         Some(SharedContext::new(Arc::clone(&found), life))
     }
 
@@ -257,7 +257,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// Takes the lock of the undivided queues, which operations on a divided context otherwise avoid.
     pub fn limits(&self, context: impl Into<ContextId>) -> Option<Limits> {
         let found = self.directory.get(context.into())?;
-        let standing = found.whole().standing;
+        let standing = found.undivided().standing;
         standing.life_now().map(|_| standing.terms.limits())
     }
 
@@ -484,7 +484,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         let contexts = self.directory.contexts();
         let present = contexts
             .iter()
-            .filter(|context| context.whole().standing.is_alive(None));
+            .filter(|context| context.undivided().standing.is_alive(None));
         present.map(|context| context.id).collect()
     }
 

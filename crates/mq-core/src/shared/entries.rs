@@ -22,7 +22,7 @@ impl<Q: MatchQueues> Context<Q> {
         let mut chosen = Vec::new();
         all.visit(&mut |entry| chosen.push(select(entry)));
         // The early ones are shown before all others.
-        let early = chosen.iter().take(all.whole.before.receives);
+        let early = chosen.iter().take(all.undivided.before.receives);
         let early = early.filter(|&&is_chosen| is_chosen).count();
         // Queues are purged in the order in which they are shown.
         let mut chosen = chosen.into_iter();
@@ -33,13 +33,13 @@ impl<Q: MatchQueues> Context<Q> {
             Removed::Posted(..) => receives.push(removed),
             Removed::Unexpected(..) => messages.push(removed),
         };
-        all.whole.queues.purge(select, &mut back);
-        all.whole.after_receives_left(early);
+        all.undivided.queues.purge(select, &mut back);
+        all.undivided.after_receives_left(early);
         for shard in &mut all.shards {
             shard.queues.purge(select, &mut back);
         }
-        if all.whole.standing.mode.is_divided() {
-            all.tell_what_was_before(all.whole.standing.mode);
+        if all.undivided.standing.mode.is_divided() {
+            all.tell_what_was_before(all.undivided.standing.mode);
         }
         if let Some(budget) = &self.budget {
             budget.release_all(messages.iter().filter_map(|removed| match removed {
@@ -75,7 +75,7 @@ impl<Q: MatchQueues> Context<Q> {
     /// reach.
     pub(super) fn announce(&self, life: MeantLife, call: &CollectiveCall) -> Result<(), Error> {
         let mut all = self.lock_alive(life)?;
-        all.whole.queues.announce(call);
+        all.undivided.queues.announce(call);
         for shard in &mut all.shards {
             shard.queues.announce(call);
         }
@@ -87,7 +87,7 @@ impl<Q: MatchQueues> Context<Q> {
     pub(super) fn clear(&self) -> Vec<RemovedOf<Q>> {
         let mut all = self.lock_all();
         let removed = self.purge(&mut all, &mut |_| true);
-        all.whole.queues.clear();
+        all.undivided.queues.clear();
         for shard in &mut all.shards {
             shard.queues.clear();
         }
@@ -103,6 +103,6 @@ impl<Q: MatchQueues + Footprint> Context<Q> {
             index: arc_bytes::<Self>() + all.shards.len() * size_of::<CachePadded<Lock<Q>>>(),
         };
         let shards = all.shards.iter().map(|shard| shard.queues.memory());
-        shards.fold(own + all.whole.queues.memory(), |a, b| a + b)
+        shards.fold(own + all.undivided.queues.memory(), |a, b| a + b)
     }
 }

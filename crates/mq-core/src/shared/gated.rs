@@ -18,7 +18,7 @@ impl<Q: MatchQueues> Context<Q> {
         if shard.elders == 0 {
             return None;
         }
-        let taken = self.whole().queues.extract(pattern)?;
+        let taken = self.undivided().queues.extract(pattern)?;
         // The pattern's messages are of its own shard; if its type breaks that, counts are off. [ELDERS]
         shard.elders = shard.elders.saturating_sub(1);
         Some(taken)
@@ -50,8 +50,8 @@ impl<Q: MatchQueues> Context<Q> {
         {
             return take(&mut shard.queues, handle, pattern);
         }
-        let mut whole = self.whole();
-        let there = whole.queues.find_receive(envelope).map(name);
+        let mut undivided = self.undivided();
+        let there = undivided.queues.find_receive(envelope).map(name);
         let delivered = match (here, there) {
             (Some((handle, pattern)), None) => take(&mut shard.queues, handle, pattern),
             // Equal numbers: the one in the shard was queued later. [NUMBER]
@@ -61,15 +61,15 @@ impl<Q: MatchQueues> Context<Q> {
                 take(&mut shard.queues, mine, pattern)
             }
             (_, Some((handle, pattern))) => {
-                let delivered = take(&mut whole.queues, handle, pattern);
-                whole.after_receive_left(count_of(handle.sequence()));
+                let delivered = take(&mut undivided.queues, handle, pattern);
+                undivided.after_receive_left(count_of(handle.sequence()));
                 delivered
             }
             (None, None) => None,
         };
         // Both locks are held: the shard may learn what the undivided queues know. [GATE-OPEN]
-        shard.early &= whole.before.receives > 0;
-        shard.gate = if shard.early { 0 } else { whole.gate };
+        shard.early &= undivided.before.receives > 0;
+        shard.gate = if shard.early { 0 } else { undivided.gate };
         delivered
     }
 }

@@ -22,14 +22,14 @@ impl<Q: MatchQueues> Context<Q> {
             self.make_shards();
         }
         let mut all = self.lock_all();
-        let whole = &mut *all.whole;
-        if whole.standing.mode != Mode::Absent {
+        let undivided = &mut *all.undivided;
+        if undivided.standing.mode != Mode::Absent {
             return Err(Error::ContextExists(self.id));
         }
         let terms = terms?;
-        let life = whole.standing.life + 1;
-        whole.queues = Q::with_config(&config);
-        whole.pressure = Pressure::default();
+        let life = undivided.standing.life + 1;
+        undivided.queues = Q::with_config(&config);
+        undivided.pressure = Pressure::default();
         *self.config.lock() = config;
         self.all_stand(
             &mut all,
@@ -51,21 +51,21 @@ impl<Q: MatchQueues> Context<Q> {
     pub(super) fn divide(&self, life: MeantLife) {
         self.make_shards();
         let mut all = self.lock_all();
-        let standing = &all.whole.standing;
+        let standing = &all.undivided.standing;
         if standing.mode == Mode::Whole && standing.is_alive(life) {
             self.divide_held(&mut all);
         }
     }
 
     fn divide_held(&self, all: &mut All<'_, Q>) {
-        let whole = &mut *all.whole;
-        let mode = whole.standing.divided_mode();
+        let undivided = &mut *all.undivided;
+        let mode = undivided.standing.divided_mode();
         let config = self.config.lock().clone();
-        let count = count_of(whole.queues.next_sequence());
-        whole.gate = OPEN;
-        whole.before = Before {
+        let count = count_of(undivided.queues.next_sequence());
+        undivided.gate = OPEN;
+        undivided.before = Before {
             count,
-            receives: whole.queues.posted_len(),
+            receives: undivided.queues.posted_len(),
         };
         for (index, shard) in all.shards.iter_mut().enumerate() {
             shard.queues = Q::with_config(&Config {
@@ -76,7 +76,7 @@ impl<Q: MatchQueues> Context<Q> {
         }
         let standing = Standing {
             mode,
-            ..whole.standing
+            ..undivided.standing
         };
         all.tell_what_was_before(mode);
         self.all_stand(all, standing);
@@ -92,10 +92,10 @@ impl<Q: MatchQueues> Context<Q> {
         let removed = self.purge(&mut all, &mut |_| true);
         let retired = all.next_count();
         let standing = Standing {
-            life: all.whole.standing.life,
+            life: all.undivided.standing.life,
             ..Standing::ABSENT
         };
-        *all.whole = Place::absent();
+        *all.undivided = Place::absent();
         for shard in &mut all.shards {
             **shard = Place::absent();
         }

@@ -17,7 +17,7 @@ pub(super) struct PlaceId(u8);
 
 impl PlaceId {
     /// The undivided queues.
-    pub(super) const WHOLE: Self = Self(0);
+    pub(super) const UNDIVIDED: Self = Self(0);
 
     /// Shard number `index`, of at most 64.
     pub(super) const fn shard(index: usize) -> Self {
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_number_tells_its_place_and_its_count() {
         let shards = (0..MOST_SHARDS).map(PlaceId::shard);
-        for place in shards.chain([PlaceId::WHOLE]) {
+        for place in shards.chain([PlaceId::UNDIVIDED]) {
             for count in [0, 1, (1 << COUNT_BITS) - 1] {
                 let number = place.number(count);
                 let handle = Handle::new(ContextId(3), 5, number);

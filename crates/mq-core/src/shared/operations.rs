@@ -97,8 +97,8 @@ impl<Q: MatchQueues> Context<Q> {
         let seen = match &mut held {
             Held::One(_, place) => {
                 if place.elders > 0 {
-                    let mut whole = self.whole();
-                    if let Some((envelope, message)) = whole.queues.probe(pattern) {
+                    let mut undivided = self.undivided();
+                    if let Some((envelope, message)) = undivided.queues.probe(pattern) {
                         return Ok(Some(see(envelope, message)));
                     }
                 }
@@ -189,7 +189,7 @@ impl<Q: MatchQueues> Context<Q> {
         let mut place = self.alone(life, id)?;
         place.standing.check_alive(self.id, life).ok()?;
         let receive = place.queues.cancel(handle)?;
-        if id == PlaceId::WHOLE {
+        if id == PlaceId::UNDIVIDED {
             place.after_receive_left(count_of(handle.sequence()));
         }
         Some(receive)
@@ -198,7 +198,7 @@ impl<Q: MatchQueues> Context<Q> {
     pub(super) fn take(&self, life: MeantLife, message: MessageHandle) -> Option<TakenOf<Q>> {
         let taken = match PlaceId::of(message.name()) {
             // The shard that it concerns is told that it has left.
-            PlaceId::WHOLE => self.lock_alive(life).ok()?.take_elder(message)?,
+            PlaceId::UNDIVIDED => self.lock_alive(life).ok()?.take_elder(message)?,
             id => {
                 let mut place = self.alone(life, id)?;
                 place.standing.check_alive(self.id, life).ok()?;
@@ -251,7 +251,7 @@ impl<Q: MatchQueues> Context<Q> {
     ) -> Result<Held<'_, Q>, Error> {
         let mut held = self.hold(life, |mode| mode.reach_of_pattern(pattern));
         self.admit_pattern(held.standing(), life, pattern)?;
-        if let Held::One(PlaceId::WHOLE, place) = &mut held
+        if let Held::One(PlaceId::UNDIVIDED, place) = &mut held
             && pattern.source() == Source::Any
         {
             place.pressure.wildcard();
@@ -382,11 +382,11 @@ mod tests {
             context.probe_with(None, &any, |_, _| ()).unwrap();
             context.extract(None, &any).unwrap();
             let _ = context.post(None, MpiPattern::new(0, 1, 7), 0).unwrap();
-            assert_eq!(context.whole().pressure.wildcards(), 3);
+            assert_eq!(context.undivided().pressure.wildcards(), 3);
             // One that is refused does not.
             let refused = context.post(Some(99), any, 0);
             assert!(refused.is_err());
-            assert_eq!(context.whole().pressure.wildcards(), 3);
+            assert_eq!(context.undivided().pressure.wildcards(), 3);
         }
     }
 }

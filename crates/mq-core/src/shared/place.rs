@@ -43,7 +43,7 @@ impl Mode {
     #[inline]
     pub(super) fn reach_of_pattern<P: Pattern>(self, pattern: &P) -> Reach {
         match (self, pattern.source()) {
-            (Self::Absent | Self::Whole, _) => Reach::Whole,
+            (Self::Absent | Self::Whole, _) => Reach::Undivided,
             (Self::BySource, Source::Rank(rank)) => Reach::Shard(spread(rank)),
             (Self::ByBits, _) if pattern.care() == MatchBits::ALL => {
                 Reach::Shard(spread_bits(pattern.bits()))
@@ -56,7 +56,7 @@ impl Mode {
     #[inline]
     pub(super) fn reach_of_envelope<E: Envelope>(self, envelope: &E) -> Reach {
         match self {
-            Self::Absent | Self::Whole => Reach::Whole,
+            Self::Absent | Self::Whole => Reach::Undivided,
             Self::BySource => Reach::Shard(spread(envelope.source())),
             Self::ByBits => Reach::Shard(spread_bits(envelope.bits())),
         }
@@ -66,7 +66,7 @@ impl Mode {
 /// The places that an operation works on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reach {
-    Whole,
+    Undivided,
     /// The shard that this hash chooses, by its upper bits.
     Shard(u64),
     All,

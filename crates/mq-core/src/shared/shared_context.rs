@@ -242,7 +242,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// # Errors
     /// [`Error::UnknownContext`].
     pub fn limits(&self) -> Result<Limits, Error> {
-        let standing = self.context.whole().standing;
+        let standing = self.context.undivided().standing;
         standing.check_alive(self.context.id, Some(self.life))?;
         Ok(standing.terms.limits())
     }
@@ -269,7 +269,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     pub fn shards(&self) -> Result<Option<usize>, Error> {
         let all = self.context.lock_alive(Some(self.life))?;
         Ok(all
-            .whole
+            .undivided
             .standing
             .mode
             .is_divided()

@@ -13,7 +13,7 @@ impl<Q: MatchQueues> Context<Q> {
     fn update(&self, life: MeantLife, options: &ContextOptions) -> Result<(), Error> {
         let mut all = self.lock_alive(life)?;
         let terms = Terms::new(self.id, options)?;
-        if terms.are_stricter_than(&all.whole.standing.terms) {
+        if terms.are_stricter_than(&all.undivided.standing.terms) {
             let mut checked = Ok(());
             all.visit(&mut |entry| {
                 if checked.is_ok() {
@@ -24,7 +24,7 @@ impl<Q: MatchQueues> Context<Q> {
         }
         let mut standing = Standing {
             terms,
-            ..all.whole.standing
+            ..all.undivided.standing
         };
         if standing.mode == Mode::ByBits {
             standing.mode = standing.divided_mode();

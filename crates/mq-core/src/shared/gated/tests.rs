@@ -20,11 +20,11 @@ fn what_was_there_before_concerns_its_own_shard_alone() {
     context.begin(terms, Config::default()).unwrap();
     // A receive that waits for a long time, and a message that nobody wants.
     context
-        .whole()
+        .undivided()
         .queues
         .queue_receive(MpiPattern::new(0, 1, 7), 5);
     context
-        .whole()
+        .undivided()
         .queues
         .queue_message(MpiEnvelope::new(0, 0, 9), 6);
     context.divide(None);
