@@ -34,7 +34,7 @@ impl<Q: MatchQueues> Engine<Q> {
         }
         let shares_object = Q::scope(&config) == Scope::Process;
         let object = if shares_object {
-            self.shared_object(id, &config)
+            self.object_of_process(id, &config)
         } else {
             self.add_object(id, &config)
         };
@@ -64,14 +64,17 @@ impl<Q: MatchQueues> Engine<Q> {
         self.directory.insert(id, context);
     }
 
-    fn shared_object(&mut self, id: ContextId, config: &Config) -> u32 {
-        let of_kind = self.shared.iter().find(|(kind, _)| *kind == config.kind);
+    fn object_of_process(&mut self, id: ContextId, config: &Config) -> u32 {
+        let of_kind = self
+            .of_process
+            .iter()
+            .find(|(kind, _)| *kind == config.kind);
         if let Some(&(_, object)) = of_kind {
             self.objects[object as usize].queues.add_context(config);
             return object;
         }
         let object = self.add_object(id, config);
-        self.shared.push((config.kind, object));
+        self.of_process.push((config.kind, object));
         object
     }
 
@@ -189,6 +192,12 @@ impl<Q: MatchQueues> Engine<Q> {
     /// ```
     pub fn contexts(&self) -> impl Iterator<Item = ContextId> + '_ {
         self.directory.ids()
+    }
+
+    /// The queues that serve a context, and a number that contexts share if they share queues.
+    pub fn queues(&self, context: impl Into<ContextId>) -> Option<(usize, &Q)> {
+        let object = self.directory.get(context.into())?.object();
+        Some((object, &self.objects[object].queues))
     }
 
     #[inline(always)]

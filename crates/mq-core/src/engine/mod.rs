@@ -5,6 +5,7 @@ mod budget;
 mod common_budget;
 mod contexts;
 mod directory;
+mod entries;
 mod halves;
 mod ledger;
 mod object;
@@ -66,7 +67,7 @@ pub struct Engine<Q: MatchQueues> {
     objects: Vec<Object<Q>>,
     free_objects: Vec<u32>,
     /// The object of each process-scope structure in use.
-    shared: Vec<(Kind, u32)>,
+    of_process: Vec<(Kind, u32)>,
     /// The structure of contexts that name none.
     kind: Kind,
     tuning: Tuning,
@@ -109,7 +110,7 @@ impl<Q: MatchQueues> Engine<Q> {
             directory: Directory::default(),
             objects: Vec::new(),
             free_objects: Vec::new(),
-            shared: Vec::new(),
+            of_process: Vec::new(),
             kind: options.kind,
             tuning: options.tuning,
             ledger: Ledger::new(options.budget, options.high_water),
@@ -194,7 +195,7 @@ impl<Q: MatchQueues + Footprint> Footprint for Engine<Q> {
             index: self.directory.bytes()
                 + vec_bytes(&self.objects)
                 + vec_bytes(&self.free_objects)
-                + vec_bytes(&self.shared)
+                + vec_bytes(&self.of_process)
                 + self.ledger.as_ref().map_or(0, |ledger| {
                     size_of::<Ledger<Q::Message>>() + ledger.heap_bytes()
                 }),

@@ -1,4 +1,4 @@
-//! All entries of a context, whatever their places: counted, taken out, and what they cost.
+//! All entries of a context, whatever their places: counted, removed, and their memory.
 
 use crossbeam_utils::CachePadded;
 
@@ -6,7 +6,6 @@ use super::all::All;
 use super::context::Context;
 use super::lock::Lock;
 use super::place::MeantLife;
-use crate::collective::CollectiveCall;
 use crate::error::Error;
 use crate::memory::{Footprint, Memory, arc_bytes};
 use crate::queues::{EntryOf, MatchQueues, Removed, RemovedOf};
@@ -69,17 +68,6 @@ impl<Q: MatchQueues> Context<Q> {
     pub(super) fn lengths(&self, life: MeantLife) -> Result<(usize, usize), Error> {
         let all = self.lock_alive(life)?;
         Ok((all.posted_len(), all.unexpected_len()))
-    }
-
-    /// Announces a collective call to every place, since it is unknown which of them its messages will
-    /// reach.
-    pub(super) fn announce(&self, life: MeantLife, call: &CollectiveCall) -> Result<(), Error> {
-        let mut all = self.lock_alive(life)?;
-        all.undivided.queues.announce(call);
-        for shard in &mut all.shards {
-            shard.queues.announce(call);
-        }
-        Ok(())
     }
 
     /// Empties all places, which forget what they learned. The caller drops the returned entries when it

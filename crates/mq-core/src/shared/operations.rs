@@ -5,6 +5,7 @@ use super::context::Context;
 use super::numbers::{PlaceId, count_of};
 use super::place::{MeantLife, OPEN, Place, Standing};
 use super::sync::MutexGuard;
+use crate::collective::CollectiveCall;
 use crate::envelope::{ContextId, Envelope};
 use crate::error::{Error, Refused};
 use crate::handle::{Handle, MessageHandle};
@@ -210,6 +211,17 @@ impl<Q: MatchQueues> Context<Q> {
         }
         Some(taken)
     }
+
+    /// Announces a collective call to every place, since it is unknown which of them its messages will
+    /// reach.
+    pub(super) fn announce(&self, life: MeantLife, call: &CollectiveCall) -> Result<(), Error> {
+        let mut all = self.lock_alive(life)?;
+        all.undivided.queues.announce(call);
+        for shard in &mut all.shards {
+            shard.queues.announce(call);
+        }
+        Ok(())
+    }
 }
 
 /// Locking and checking.
@@ -358,35 +370,4 @@ fn matched<E, R, M>((envelope, message): (E, M), receive: R) -> Post<E, R, M> {
 }
 
 #[cfg(all(test, not(mq_loom)))]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::engine::{CommonBudget, Terms};
-    use crate::mpi::MpiPattern;
-    use crate::shared::Sharding;
-    use crate::structures::Indexed;
-    use crate::{Budget, Config, ContextOptions};
-
-    #[test]
-    fn every_operation_for_any_source_counts_against_dividing() {
-        let id = ContextId(0);
-        for budget in [Budget::UNLIMITED, Budget::UNLIMITED.entries(9)] {
-            let budget = CommonBudget::new(budget, None).map(Arc::new);
-            let context: Context<Indexed<MpiPattern, u32, u32>> =
-                Context::new(id, Sharding::new(), budget);
-            let terms = Terms::new(id, &ContextOptions::new());
-            context.begin(terms, Config::default()).unwrap();
-            let any = MpiPattern::new(0, Source::Any, 7);
-            let _ = context.post(None, any, 0).unwrap();
-            context.probe_with(None, &any, |_, _| ()).unwrap();
-            context.extract(None, &any).unwrap();
-            let _ = context.post(None, MpiPattern::new(0, 1, 7), 0).unwrap();
-            assert_eq!(context.undivided().pressure.wildcards(), 3);
-            // One that is refused does not.
-            let refused = context.post(Some(99), any, 0);
-            assert!(refused.is_err());
-            assert_eq!(context.undivided().pressure.wildcards(), 3);
-        }
-    }
-}
+mod tests;
