@@ -4,18 +4,20 @@
 //! [`Layered`] holds one plan for the posted and one for the unexpected queue, and keeps wildcards in
 //! a list of their own, which is merged with the others in order.
 
-use super::best::{Beside, Best, ListSearch};
+mod planned_queue;
+
+use self::planned_queue::PlannedQueue;
+use super::best::{Beside, Best};
 use super::routed::Sender;
 use crate::arrangement::{Arrangement, EnvelopeIn, Slabs, SlabsOf};
 use crate::collective::CollectiveCall;
 use crate::config::Config;
 use crate::envelope::{ContextId, Envelope, TrafficClass};
 use crate::fifo::Fifo;
-use crate::memory::{Footprint, Memory, vec_bytes};
+use crate::memory::{Footprint, Memory};
 use crate::meter::{Meter, Queue};
 use crate::pattern::{Pattern, Source, matches};
 use crate::queues::Scope;
-use crate::slab::Slab;
 
 /// The number of a list within one queue.
 pub type ListId = u32;
@@ -30,6 +32,46 @@ pub struct Origin {
     pub sender: Sender,
     /// The operation it belongs to.
     pub class: TrafficClass,
+}
+
+impl Origin {
+    #[inline(always)]
+    fn of_message(envelope: &impl Envelope) -> Self {
+        Self {
+            sender: Sender {
+                context: envelope.context(),
+                rank: envelope.source(),
+            },
+            class: envelope.class(),
+        }
+    }
+}
+
+/// The origins of the messages that a receive can match.
+#[derive(Clone, Copy)]
+enum Origins {
+    One(Origin),
+    /// Any source, or an unknown class of one.
+    OfClass(TrafficClass),
+}
+
+impl Origins {
+    #[inline(always)]
+    fn of_receive<L: Plan>(pattern: &impl Pattern) -> Self {
+        let class = pattern.class();
+        match pattern.source() {
+            Source::Rank(rank) if !L::SEPARATES_CLASSES || class != TrafficClass::Unknown => {
+                Self::One(Origin {
+                    sender: Sender {
+                        context: pattern.context(),
+                        rank,
+                    },
+                    class,
+                })
+            }
+            _ => Self::OfClass(class),
+        }
+    }
 }
 
 /// How the lists of one queue are used.
@@ -95,106 +137,12 @@ pub trait Plan: core::fmt::Debug {
     fn bytes(&self) -> usize;
 }
 
-/// One queue: a plan, and its lists.
-#[derive(Debug)]
-struct Half<L> {
-    plan: L,
-    lists: Vec<Fifo>,
-}
-
-impl<L: Plan> Half<L> {
-    fn new(config: &Config) -> Self {
-        Self {
-            plan: L::from_config(config),
-            lists: Vec::new(),
-        }
-    }
-
-    /// Searches the lists of one origin, or those of a class.
-    ///
-    /// If a plan may put newer elements on an earlier list of the path (a collective is profiled again
-    /// while elements of an earlier call still wait), every list is searched.
-    #[inline]
-    fn search<K: Copy, T, S: ListSearch>(
-        &self,
-        mut search: S,
-        origin: Result<Origin, TrafficClass>,
-        slab: &Slab<K, T>,
-        wanted: impl Fn(&K) -> bool + Copy,
-    ) -> S {
-        match origin {
-            Ok(origin) => {
-                let ordered = self.plan.is_ordered(origin);
-                self.plan.path(origin, &mut |list| {
-                    if let Some(&list) = self.lists.get(list as usize) {
-                        search.search(list, slab, wanted);
-                    }
-                    !(ordered && search.has_found())
-                });
-            }
-            Err(_) if slab.is_empty() => {}
-            Err(TrafficClass::Unknown) => {
-                for &list in &self.lists {
-                    search.search(list, slab, wanted);
-                }
-            }
-            Err(class) => self.plan.lists_of_class(class, &mut |list| {
-                if let Some(&list) = self.lists.get(list as usize) {
-                    search.search(list, slab, wanted);
-                }
-            }),
-        }
-        search
-    }
-
-    #[inline]
-    fn link<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, slot: u32, origin: Origin) {
-        let list = self.plan.home(origin);
-        if self.lists.len() <= list as usize {
-            self.lists.resize(self.plan.lists(), Fifo::EMPTY);
-        }
-        slab.set_home(slot, list);
-        self.lists[list as usize].push_back(slab, slot);
-        if self.plan.linked(origin, list) {
-            self.tidy();
-        }
-    }
-
-    #[cold]
-    fn tidy(&mut self) {
-        let lists = &self.lists;
-        let is_empty = |list: ListId| lists.get(list as usize).is_none_or(Fifo::is_empty);
-        self.plan.tidied(&is_empty);
-    }
-
-    #[inline]
-    fn unlink<K: Copy, T>(&mut self, slab: &mut Slab<K, T>, slot: u32, origin: Origin) {
-        let list = slab.home(slot);
-        self.lists[list as usize].unlink(slab, slot);
-        self.plan.unlinked(origin, list);
-    }
-
-    fn remove_context(&mut self, context: ContextId) {
-        self.plan.shrunk(context);
-        self.tidy();
-    }
-
-    fn reset(&mut self) {
-        self.plan.reset();
-        self.lists.clear();
-    }
-
-    fn bytes(&self) -> usize {
-        self.plan.bytes() + vec_bytes(&self.lists)
-    }
-}
-
 /// A structure made of a plan for each queue.
 #[derive(Debug)]
 pub struct Layered<L, P: Pattern, R, M> {
     slabs: Slabs<P, R, M>,
-    posted: Half<L>,
-    unexpected: Half<L>,
+    posted: PlannedQueue<L>,
+    unexpected: PlannedQueue<L>,
     wild: Wild,
 }
 
@@ -256,10 +204,11 @@ impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
     #[inline]
     fn search_posted(&self, envelope: &P::Envelope, meter: &mut impl Meter) -> Best {
         let slab = &self.slabs.posted;
-        let origin = origin_of_message(envelope);
+        let origin = Origin::of_message(envelope);
         let best = if self.wild.has_none_for(origin.class) {
             let wanted = |p: &P| matches(p, envelope);
-            self.posted.search(Best::NONE, Ok(origin), slab, wanted)
+            self.posted
+                .search(Best::NONE, Origins::One(origin), slab, wanted)
         } else {
             self.search_posted_and_wild(envelope)
         };
@@ -270,7 +219,7 @@ impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
     #[inline(never)]
     fn search_posted_and_wild(&self, envelope: &P::Envelope) -> Best {
         let slab = &self.slabs.posted;
-        let origin = origin_of_message(envelope);
+        let origin = Origin::of_message(envelope);
         let wanted = |p: &P| matches(p, envelope);
         let of_class = self.wild.of_class(origin.class);
         let (beside, also) = if of_class.is_empty() {
@@ -279,7 +228,7 @@ impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
             (*of_class, self.wild.either)
         };
         let both = Beside::new(beside);
-        let mut both = self.posted.search(both, Ok(origin), slab, wanted);
+        let mut both = self.posted.search(both, Origins::One(origin), slab, wanted);
         // After the path, whose lists are left out once there is a match on an earlier one.
         both.search_also(also, slab, wanted);
         both.finish(slab, wanted)
@@ -287,41 +236,12 @@ impl<L: Plan, P: Pattern, R, M> Layered<L, P, R, M> {
 
     #[inline]
     fn search_unexpected(&self, pattern: &P, meter: &mut impl Meter) -> Best {
-        let origin = origin_of_receive::<L>(pattern);
+        let origins = Origins::of_receive::<L>(pattern);
         let slab = &self.slabs.unexpected;
         let wanted = |e: &P::Envelope| matches(pattern, e);
-        let best = self.unexpected.search(Best::NONE, origin, slab, wanted);
+        let best = self.unexpected.search(Best::NONE, origins, slab, wanted);
         meter.visited(Queue::Unexpected, best.visited);
         best
-    }
-}
-
-#[inline(always)]
-fn origin_of_message(envelope: &impl Envelope) -> Origin {
-    Origin {
-        sender: Sender {
-            context: envelope.context(),
-            rank: envelope.source(),
-        },
-        class: envelope.class(),
-    }
-}
-
-/// The origin of all messages that a receive can match; their class if they may have several.
-#[inline(always)]
-fn origin_of_receive<L: Plan>(pattern: &impl Pattern) -> Result<Origin, TrafficClass> {
-    let class = pattern.class();
-    match pattern.source() {
-        Source::Rank(rank) if !L::SEPARATES_CLASSES || class != TrafficClass::Unknown => {
-            Ok(Origin {
-                sender: Sender {
-                    context: pattern.context(),
-                    rank,
-                },
-                class,
-            })
-        }
-        _ => Err(class),
     }
 }
 
@@ -334,8 +254,8 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
     fn from_config(config: &Config) -> Self {
         Self {
             slabs: Slabs::new(config),
-            posted: Half::new(config),
-            unexpected: Half::new(config),
+            posted: PlannedQueue::new(config),
+            unexpected: PlannedQueue::new(config),
             wild: Wild::EMPTY,
         }
     }
@@ -361,7 +281,7 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
         meter: &mut impl Meter,
     ) -> Result<u32, ()> {
         let best = self.search_posted(envelope, meter);
-        let origin = origin_of_message(envelope);
+        let origin = Origin::of_message(envelope);
         self.posted.plan.searched(origin, best.visited_in_lists());
         best.slot.ok_or(())
     }
@@ -369,7 +289,7 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
     #[inline]
     fn find_unexpected(&mut self, pattern: &P, meter: &mut impl Meter) -> Result<u32, ()> {
         let best = self.search_unexpected(pattern, meter);
-        if let Ok(origin) = origin_of_receive::<L>(pattern) {
+        if let Origins::One(origin) = Origins::of_receive::<L>(pattern) {
             self.unexpected.plan.searched(origin, best.visited);
         }
         best.slot.ok_or(())
@@ -392,9 +312,9 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
     #[inline]
     fn link_posted(&mut self, slot: u32, (): ()) {
         let slab = &mut self.slabs.posted;
-        match origin_of_receive::<L>(slab.key(slot)) {
-            Ok(origin) => self.posted.link(slab, slot, origin),
-            Err(class) => {
+        match Origins::of_receive::<L>(slab.key(slot)) {
+            Origins::One(origin) => self.posted.link(slab, slot, origin),
+            Origins::OfClass(class) => {
                 slab.set_home(slot, WILD);
                 self.wild.home::<L>(class).push_back(slab, slot);
             }
@@ -404,23 +324,23 @@ impl<L: Plan, P: Pattern, R, M> Arrangement for Layered<L, P, R, M> {
     #[inline]
     fn link_unexpected(&mut self, slot: u32, (): ()) {
         let slab = &mut self.slabs.unexpected;
-        let origin = origin_of_message(slab.key(slot));
+        let origin = Origin::of_message(slab.key(slot));
         self.unexpected.link(slab, slot, origin);
     }
 
     #[inline]
     fn unlink_posted(&mut self, slot: u32) {
         let slab = &mut self.slabs.posted;
-        match origin_of_receive::<L>(slab.key(slot)) {
-            Ok(origin) => self.posted.unlink(slab, slot, origin),
-            Err(class) => self.wild.home::<L>(class).unlink(slab, slot),
+        match Origins::of_receive::<L>(slab.key(slot)) {
+            Origins::One(origin) => self.posted.unlink(slab, slot, origin),
+            Origins::OfClass(class) => self.wild.home::<L>(class).unlink(slab, slot),
         }
     }
 
     #[inline]
     fn unlink_unexpected(&mut self, slot: u32) {
         let slab = &mut self.slabs.unexpected;
-        let origin = origin_of_message(slab.key(slot));
+        let origin = Origin::of_message(slab.key(slot));
         self.unexpected.unlink(slab, slot, origin);
     }
 
