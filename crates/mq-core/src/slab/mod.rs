@@ -1,5 +1,6 @@
 //! Storage of queued entries: numbered slots that are reused, and freed after a burst.
 
+mod entry;
 mod far;
 mod links;
 mod release;
@@ -9,6 +10,7 @@ mod window;
 
 use core::fmt;
 
+pub(crate) use self::entry::Entry;
 use self::far::Far;
 pub use self::slabs::Slabs;
 pub(crate) use self::window::{Leaving, Sought, TOO_FAR, Window};
@@ -45,64 +47,6 @@ pub(crate) const MORE: u32 = 64;
 /// Near slots that are kept when a slab that had far entries is empty: a program that fills and
 /// drains short queues in every step does not allocate each time, and a burst leaves little behind.
 const KEEP_SLOTS: usize = 128;
-
-/// One queued entry: its key, its place in order, the caller's payload, and three words that mean what the state of the
-/// slot says. Where there is no such slot or node, they are [`NIL`]; *stale* is what was there before, and must not be
-/// read. A node is what the deep form of `indexed` makes of a slot of either queue.
-///
-/// | state of the slot | `next` | `prev` | `home` |
-/// | --- | --- | --- | --- |
-/// | free and listed | the next free slot | stale | stale |
-/// | free, of a [`Window`] | stale | stale | stale |
-/// | on a [`Fifo`](crate::fifo::Fifo) | slot behind it | slot before it | the structure's mark |
-/// | of `indexed`, short, or tabled and not linked | stale | stale | stale |
-/// | tabled and linked | slot behind it in its bucket | slot before it, stale in the first | stale |
-/// | deep, on the list of what is not indexed yet | slot behind it | slot before it | stale |
-/// | deep, the first with its key | node of the second | node of the last, [`NIL`] if it is alone | node of the next key in its bucket |
-/// | deep, behind others with its key | node behind it | node before it | stale |
-/// | deep, a receive without a class | slot behind it | slot before it | the mark of these |
-#[derive(Debug)]
-pub(crate) struct Entry<K, T> {
-    pub(crate) key: K,
-    pub(crate) sequence: u64,
-    payload: Option<T>,
-    pub(crate) next: u32,
-    pub(crate) prev: u32,
-    pub(crate) home: u32,
-}
-
-impl<K, T> Entry<K, T> {
-    /// A free slot. Searches may compare its key, and then see that there is no payload.
-    const fn free(key: K, next: u32) -> Self {
-        Self {
-            key,
-            sequence: 0,
-            payload: None,
-            next,
-            prev: NIL,
-            home: NIL,
-        }
-    }
-}
-
-impl<K, T> Entry<K, T> {
-    /// Whether there is a payload.
-    #[inline(always)]
-    pub(crate) const fn is_used(&self) -> bool {
-        self.payload.is_some()
-    }
-}
-
-impl<K: Copy, T> Entry<K, T> {
-    /// The key, and the payload, which is taken out.
-    #[inline(always)]
-    #[expect(clippy::clone_on_copy, reason = "a key may define how it is copied")]
-    pub(crate) fn take(&mut self) -> (K, T) {
-        let key = self.key.clone();
-        let payload = self.payload.take().expect("the slot is in use");
-        (key, payload)
-    }
-}
 
 /// Marks the code after it as off the common path.
 #[cold]
