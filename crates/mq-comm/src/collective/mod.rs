@@ -22,7 +22,7 @@ use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::header::{self, Kind, Payload, Word};
 use crate::plain::{self, Plain};
-use crate::protocol::{Number, Said};
+use crate::protocol::Number;
 use crate::scope::Scope;
 use crate::status::Status;
 use crate::transport::Transport;
@@ -124,12 +124,11 @@ impl<T: Transport> Communicator<T> {
         let bytes = plain::bytes(elements);
         let mut core = self.inner.core();
         match core.send_or_leave(process, bits, word, bytes) {
-            Ok(Said::Sent | Said::Waits) => Ok(()),
             Err(error) if error.is_refusal() && bytes.len() <= Payload::MOST => {
                 core.tell(process, bits, word, Payload::of(bytes));
                 Ok(())
             }
-            Err(error) => Err(error),
+            result => result,
         }
     }
 

@@ -81,7 +81,7 @@ use rings::Rings;
 use waits::Waits;
 use ways::Ways;
 
-pub(crate) use blocking::{Out, Said};
+pub(crate) use blocking::Out;
 pub(crate) use contexts::{Number, Offer};
 pub(crate) use follow::Follow;
 pub(crate) use leave::Failures;

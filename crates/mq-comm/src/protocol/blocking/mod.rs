@@ -15,7 +15,7 @@ use crate::request::Stage;
 use crate::status::Status;
 use crate::transport::Transport;
 
-pub(crate) use send::{Out, Said};
+pub(crate) use send::Out;
 
 impl<T: Transport> Core<T> {
     /// Waits for a request of lent memory that has begun, or has failed to, and ends it in any case.

@@ -24,14 +24,6 @@ pub(crate) struct Out<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// What has become of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Said {
-    Sent,
-    /// Memory for it was refused, or for what is before it: it goes out when there is some.
-    Waits,
-}
-
 impl<T: Transport> Core<T> {
     /// Sends, and waits until the buffer is free; `word` is that of an eager message.
     ///
@@ -65,22 +57,19 @@ impl<T: Transport> Core<T> {
         self.send_rest(to, bits, word, bytes, 0)
     }
 
-    /// As [`send`](Self::send), for who need not know of memory that was refused if the message goes out later. After a
-    /// refusal that is an error, nothing of it has been sent, if it is eager.
+    /// As [`send`](Self::send), for who need not know of memory that was refused, for the message or for what is before
+    /// it, if it goes out later. After a refusal that is an error, nothing of it has been sent, if it is eager.
     pub(crate) fn send_or_leave(
         &mut self,
         to: Process,
         bits: u64,
         word: Word,
         bytes: &[u8],
-    ) -> Result<Said, Error> {
+    ) -> Result<(), Error> {
         let before = self.state.outboxes.abandoned;
         match self.send(to, bits, word, bytes) {
-            Ok(()) => Ok(Said::Sent),
-            Err(error) if error.is_refusal() && self.state.outboxes.abandoned != before => {
-                Ok(Said::Waits)
-            }
-            Err(error) => Err(error),
+            Err(error) if error.is_refusal() && self.state.outboxes.abandoned != before => Ok(()),
+            result => result,
         }
     }
 
