@@ -347,7 +347,7 @@ impl State {
                 return Ok(Follow::Withdraw { name, dies });
             }
             Kind::Closed => {
-                let number = u32::try_from(about).map_err(|_| corrupt("an answer", from))?;
+                let number = u32::try_from(about).map_err(|_| corrupt("a notice", from))?;
                 self.contexts.closed(Number(number), from);
             }
             Kind::Revoked => {
