@@ -3,7 +3,7 @@
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
-use super::receive::ROUNDS;
+use super::progress::ROUNDS;
 use super::{Core, State, Target};
 use crate::buffer::Buffer;
 use crate::error::Error;
@@ -76,26 +76,6 @@ impl<T: Transport> Core<T> {
         }
     }
 
-    /// Ends these requests, which are waited for, if they are all receives from any source to which only this
-    /// process could still send; returns whether that was so.
-    #[cold]
-    pub(crate) fn end_hopeless(&mut self, waited_for: &[u32]) -> bool {
-        let hopeless = |index: &u32| {
-            let slot = self.state.requests.at(*index);
-            if !matches!(slot.stage, Stage::Posted | Stage::Hand) || slot.peer != ANYONE {
-                return None;
-            }
-            let (process, how) = self.state.waits_in_vain(ANYONE, slot.context)?;
-            Some((*index, Outcome::Gone(process, how)))
-        };
-        let ends: Option<Vec<(u32, Outcome)>> = waited_for.iter().map(hopeless).collect();
-        for (index, outcome) in ends.iter().flatten() {
-            self.take_back(*index);
-            self.state.requests.complete(*index, *outcome);
-        }
-        ends.is_some_and(|ends| !ends.is_empty())
-    }
-
     /// After a round in which something has `moved`, or nothing: tells receives from any source of deaths in their
     /// communicators, unless something that has come may yet be for them. Returns whether the next round may find
     /// something new.
@@ -149,7 +129,7 @@ impl<T: Transport> Core<T> {
     }
 
     /// Takes a posted receive out of the queue.
-    fn take_back(&mut self, receive: u32) {
+    pub(super) fn take_back(&mut self, receive: u32) {
         let slot = self.state.requests.at_mut(receive);
         let wanted = slot.peer;
         if let Some(name) = slot.posted.take() {

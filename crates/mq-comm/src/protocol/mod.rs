@@ -43,6 +43,7 @@ mod eager;
 mod flood;
 mod follow;
 mod front;
+mod hopeless;
 mod large;
 mod leave;
 mod matching;
@@ -52,10 +53,13 @@ mod peer;
 mod probe;
 mod progress;
 mod receive;
+mod refusals;
 mod rings;
+mod roll_call;
 mod send;
 mod turns;
 mod waits;
+mod wanted;
 mod ways;
 
 use mq_shm::liveness::Gone;
@@ -76,8 +80,10 @@ use leave::Departure;
 use matching::Matching;
 use outboxes::Outboxes;
 use peer::{Peer, Target};
-use progress::{Asked, Refusals, RollCall};
+use progress::Asked;
+use refusals::Refusals;
 use rings::Rings;
+use roll_call::RollCall;
 use waits::Waits;
 use ways::Ways;
 
@@ -85,7 +91,7 @@ pub(crate) use blocking::Out;
 pub(crate) use contexts::{Number, Offer};
 pub(crate) use follow::Follow;
 pub(crate) use leave::Failures;
-pub(crate) use receive::{Hand, ROUNDS, peer_of};
+pub(crate) use receive::{Hand, peer_of};
 pub(crate) use waits::Awaited;
 
 /// A process: its transport and what it knows.

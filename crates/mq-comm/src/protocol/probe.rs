@@ -7,7 +7,7 @@ use mq_core::Source;
 use mq_core::mpi::MpiPattern;
 use mq_shm::Process;
 
-use super::receive::ROUNDS;
+use super::progress::ROUNDS;
 use super::{Awaited, Core, State};
 use crate::error::Error;
 use crate::header::{self, Kind, Word};

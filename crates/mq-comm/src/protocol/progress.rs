@@ -1,116 +1,22 @@
 //! The one loop that every waiting call goes round in.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mq_shm::wait::Idle;
 
 use super::front::Taken;
-use super::{Awaited, Core, Hand, ROUNDS, State};
+use super::{Awaited, Core, Hand, State};
 use crate::error::Error;
 use crate::request::Outcome;
 use crate::say::say;
-use crate::transport::{Arrived, Caller, Transport};
+use crate::transport::{Arrived, Caller, Event, Transport};
 
 /// Messages that are taken in before the other work has its turn.
 const BATCH: usize = 16;
 
-/// When a process that does not rest looks for deaths: one that only polls (`test`, `iprobe`), or that gets
-/// messages all the time. A process that rests does it there.
-#[derive(Debug)]
-pub(crate) struct RollCall {
-    /// Rounds since the last look at the clock.
-    rounds: u32,
-    last: Instant,
-}
-
-impl RollCall {
-    /// Rounds between two looks at the clock, which takes as long as one or two of them.
-    const ROUNDS: u32 = 64;
-    const EVERY: Duration = Duration::from_millis(20);
-
-    /// One more round; returns whether it is time.
-    #[inline(always)]
-    pub(crate) fn tick(&mut self) -> bool {
-        self.tick_by(1)
-    }
-
-    /// So many more rounds.
-    #[inline(always)]
-    pub(crate) fn tick_by(&mut self, rounds: u32) -> bool {
-        self.rounds += rounds;
-        self.rounds >= Self::ROUNDS && self.ask_the_clock()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn ask_the_clock(&mut self) -> bool {
-        self.rounds = 0;
-        let due = self.last.elapsed() >= Self::EVERY;
-        if due {
-            self.last = Instant::now();
-        }
-        due
-    }
-}
-
-impl Default for RollCall {
-    fn default() -> Self {
-        Self {
-            rounds: 0,
-            last: Instant::now(),
-        }
-    }
-}
-
-/// Refusals of memory in the rounds of those who wait.
-#[derive(Debug, Default)]
-pub(crate) struct Refusals {
-    /// The first and the last of those that came one upon the other.
-    row: Option<(Instant, Instant)>,
-    /// A wait of a collective operation goes on however long it takes: others wait for this process in any case, and
-    /// what still comes of this operation would be taken for a part of the next.
-    is_collective: bool,
-    /// The user knows how long it has been.
-    was_said: bool,
-}
-
-impl Refusals {
-    /// Others may free memory within this time.
-    const FOR: Duration = Duration::from_secs(1);
-    /// A program that hangs is hard to understand.
-    const SAID_AFTER: Duration = Duration::from_secs(5);
-    /// Two that are further apart are not of one row.
-    const APART: Duration = Duration::from_millis(100);
-
-    pub(crate) fn begin_collective(&mut self) {
-        self.is_collective = true;
-    }
-
-    /// The next wait has its own time: nobody was told of what this operation has waited out.
-    pub(crate) fn end_collective(&mut self) {
-        self.is_collective = false;
-        self.row = None;
-    }
-
-    /// One more; returns whether the wait goes on.
-    fn tolerate(&mut self) -> bool {
-        let now = Instant::now();
-        let first = match self.row {
-            Some((first, last)) if now - last <= Self::APART => first,
-            _ => now,
-        };
-        self.row = Some((first, now));
-        self.is_collective || now - first < Self::FOR
-    }
-
-    /// Whether it has gone on for so long that the user wants to know, once.
-    fn is_to_be_said(&mut self) -> bool {
-        let is_long = |(first, last): (Instant, Instant)| last - first >= Self::SAID_AFTER;
-        let is_now = !self.was_said && self.row.is_some_and(is_long);
-        self.was_said |= is_now;
-        is_now
-    }
-}
+/// How many times messages are taken in, at most, before a receive from any source is told of a death, or to find
+/// what a probe has shown.
+pub(super) const ROUNDS: u32 = 256;
 
 /// What is known of a program that does not wait, but asks.
 #[derive(Debug, Default)]
@@ -218,6 +124,25 @@ impl<T: Transport> Core<T> {
         Ok(taken)
     }
 
+    /// Takes in one message, if there is one; returns whether there was.
+    fn poll_once(&mut self, hand: Option<&Hand>, caller: Caller) -> Result<bool, Error> {
+        let polled = match self.transport.poll(caller)? {
+            None => return Ok(false),
+            Some(Event::Message(mut message)) => {
+                let from = message.source();
+                let follow = self.state.accept(&mut message, hand);
+                drop(message);
+                Ok((from, follow?))
+            }
+            Some(Event::Gone(process, how)) => Err((process, how)),
+        };
+        match polled {
+            Ok((from, follow)) => self.follow(from, follow)?,
+            Err((process, how)) => self.gone(process, how)?,
+        }
+        Ok(true)
+    }
+
     /// Sends what waits, and moves what is in rings. Returns whether anything happened.
     #[inline(always)]
     pub(crate) fn go_on_with_own(&mut self) -> Result<bool, Error> {
@@ -268,6 +193,24 @@ impl<T: Transport> Core<T> {
             }
         }
         Ok(())
+    }
+
+    /// Takes in what has come until something is `found`, at most so many times; returns whether it was.
+    pub(super) fn take_in_until(
+        &mut self,
+        rounds: u32,
+        mut found: impl FnMut(&mut Self) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        for _ in 0..rounds {
+            let moved = self.progress()?;
+            if found(self)? {
+                return Ok(true);
+            }
+            if !moved {
+                break;
+            }
+        }
+        Ok(false)
     }
 
     /// Goes round once, and rests if nothing happened.

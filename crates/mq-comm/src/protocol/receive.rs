@@ -3,18 +3,18 @@
 use mq_core::Source;
 use mq_core::mpi::MpiPattern;
 use mq_shm::Process;
-use mq_shm::liveness::Gone;
 
 use super::front::RunFor;
 use super::large::Came;
 use super::matching::Posted;
+use super::progress::ROUNDS;
 use super::{Core, State, Target};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::messages::{Body, Keeper};
 use crate::request::{ANYONE, NONE, Name, New, Outcome, Stage};
 use crate::steps::{Step, step};
-use crate::transport::{Arrived, Caller, Event, Transport};
+use crate::transport::Transport;
 
 /// A receive that has begun and is in no queue.
 #[derive(Debug, Clone, Copy)]
@@ -22,10 +22,6 @@ pub(crate) struct Hand {
     pub(crate) request: u32,
     pub(crate) pattern: MpiPattern,
 }
-
-/// How many times messages are taken in, at most, before a receive from any source is told of a death, or to find
-/// what a probe has shown.
-pub(crate) const ROUNDS: u32 = 256;
 
 impl<T: Transport> Core<T> {
     /// Begins a receive that does not wait: it ends up done, on its way, or posted. If that fails, the caller
@@ -228,95 +224,6 @@ impl<T: Transport> Core<T> {
             }
         }
     }
-
-    /// Takes in one message, if there is one; returns whether there was.
-    pub(crate) fn poll_once(&mut self, hand: Option<&Hand>, caller: Caller) -> Result<bool, Error> {
-        let polled = match self.transport.poll(caller)? {
-            None => return Ok(false),
-            Some(Event::Message(mut message)) => {
-                let from = message.source();
-                let follow = self.state.accept(&mut message, hand);
-                drop(message);
-                Ok((from, follow?))
-            }
-            Some(Event::Gone(process, how)) => Err((process, how)),
-        };
-        match polled {
-            Ok((from, follow)) => self.follow(from, follow)?,
-            Err((process, how)) => self.gone(process, how)?,
-        }
-        Ok(true)
-    }
-
-    /// Returns an error if a receive for which nothing has come is not to wait.
-    pub(crate) fn none_from(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
-        if self.state.contexts.refuse_receive(pattern) {
-            return Err(Error::Revoked);
-        }
-        match self.state.nobody_left(from, pattern.context().0) {
-            Some((process, how)) => Err(Error::Gone { process, how }),
-            None => Ok(()),
-        }
-    }
-
-    /// Takes in what has come until something is `found`, at most so many times; returns whether it was.
-    pub(super) fn take_in_until(
-        &mut self,
-        rounds: u32,
-        mut found: impl FnMut(&mut Self) -> Result<bool, Error>,
-    ) -> Result<bool, Error> {
-        for _ in 0..rounds {
-            let moved = self.progress()?;
-            if found(self)? {
-                return Ok(true);
-            }
-            if !moved {
-                break;
-            }
-        }
-        Ok(false)
-    }
-
-    pub(crate) fn want(&mut self, from: Process) -> Result<(), Error> {
-        Ok(self.transport.want(named(from))?)
-    }
-
-    pub(crate) fn unwant(&mut self, from: Process) {
-        self.transport.unwant(named(from));
-    }
-
-    /// Makes the transport look for messages from where a blocking receive wants one. It continues to do so:
-    /// the next blocking receive often wants the same.
-    #[inline]
-    pub(crate) fn stand(&mut self, from: Process) -> Result<(), Error> {
-        if self.standing == Some(from) {
-            return Ok(());
-        }
-        self.stand_elsewhere(from)
-    }
-
-    /// Ends that when a receive is posted: from now on only what receives wait for is wanted, and anything
-    /// else is taken from where it lies once it is asked for.
-    #[inline(always)]
-    fn stand_down(&mut self) {
-        if let Some(before) = self.standing.take() {
-            self.unwant(before);
-        }
-    }
-
-    #[cold]
-    fn stand_elsewhere(&mut self, from: Process) -> Result<(), Error> {
-        self.want(from)?;
-        if let Some(before) = self.standing.replace(from) {
-            self.unwant(before);
-        }
-        Ok(())
-    }
-}
-
-/// A process, unless it stands for any.
-fn named(process: Process) -> Option<Process> {
-    (process != ANYONE).then_some(process)
 }
 
 impl State {
@@ -342,59 +249,6 @@ impl State {
             buffer,
             set: NONE,
         })
-    }
-
-    /// For a caller that waits, after a round in which nothing came: whether only this process itself, which
-    /// sends nothing meanwhile, could end the wait, and how another has ended.
-    pub(crate) fn waits_in_vain(&self, from: Process, context: u32) -> Option<(Process, Gone)> {
-        if !self.has_lost_any() {
-            return None;
-        }
-        self.nobody_left_but(Some(self.me), from, context)
-            .or_else(|| self.only_the_dead_could(from, context))
-    }
-
-    /// The same for a receive from any source where this process is the only member, as that of the last survivor:
-    /// a process that has ended, and how.
-    fn only_the_dead_could(&self, from: Process, context: u32) -> Option<(Process, Gone)> {
-        let open = self.contexts.open(context)?;
-        if from != ANYONE || *open.members != [self.me] {
-            return None;
-        }
-        let mut peers = (0..).map(Process).zip(&self.peers);
-        peers.find_map(|(process, peer)| Some((process, peer.gone?)))
-    }
-
-    /// If a receive for which nothing has come is not to wait: a process that the message could have come
-    /// from, and how that process ended. A receive that names its sender waits as long as that lives; one
-    /// from any source, as long as any member does, but not after a death that the user has not acknowledged,
-    /// since it may be waiting for the dead. (A caller that waits cannot get a message from this process
-    /// either: [`waits_in_vain`](Self::waits_in_vain).)
-    pub(crate) fn nobody_left(&self, from: Process, context: u32) -> Option<(Process, Gone)> {
-        self.nobody_left_but(None, from, context)
-    }
-
-    /// The same where one member does not count.
-    fn nobody_left_but(
-        &self,
-        uncounted: Option<Process>,
-        from: Process,
-        context: u32,
-    ) -> Option<(Process, Gone)> {
-        if from != ANYONE {
-            return Some((from, self.peers[from.index()].gone?));
-        }
-        let open = self.contexts.open(context)?;
-        if let Some(dead) = open.unacknowledged {
-            return Some((dead, Gone::Died));
-        }
-        let mut last = None;
-        for &member in &*open.members {
-            if Some(member) != uncounted {
-                last = Some((member, self.peers[member.index()].gone?));
-            }
-        }
-        last
     }
 }
 
