@@ -40,6 +40,7 @@ mod blocking;
 mod contexts;
 mod death;
 mod eager;
+mod ending;
 mod flood;
 mod follow;
 mod front;

@@ -10,6 +10,8 @@
 //!
 //! # How requests end
 //!
+//! `Core::cancel`, `give_up` and `abandon` are in `protocol/ending.rs`.
+//!
 //! | by | a receive that nothing has matched | a send, or a receive with its message | one that is done |
 //! | --- | --- | --- | --- |
 //! | `Request::wait`, `finish` | waits | waits | released, its buffer given back |
