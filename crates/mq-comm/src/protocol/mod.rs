@@ -38,6 +38,7 @@ mod ahead;
 mod arrive;
 mod blocking;
 mod contexts;
+mod control;
 mod death;
 mod eager;
 mod ending;
