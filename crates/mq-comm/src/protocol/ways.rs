@@ -28,8 +28,7 @@
 //! for rings and leaving the copying to the other, and both lose.
 
 mod class;
-
-use std::collections::VecDeque;
+mod timed;
 
 use mq_shm::Process;
 use mq_shm::large::cooperative::FROM_SHARED;
@@ -40,6 +39,7 @@ use crate::options::Options;
 use crate::request::Name;
 pub(super) use class::Way;
 use class::{Class, Moment, Pick};
+use timed::{OnItsWay, Timed};
 
 /// Messages from `1 << SHORTEST` bytes on have a class for each power of two, up to `1 << LONGEST`.
 const SHORTEST: u32 = 14;
@@ -151,45 +151,6 @@ impl Chosen {
     }
 }
 
-/// Messages that are timed, and on their way through a ring, in the order in which they were asked for.
-#[derive(Debug, Default)]
-struct Timed {
-    all: VecDeque<OnItsWay>,
-    /// How many there are of each class.
-    of_class: Vec<u32>,
-}
-
-#[derive(Debug)]
-struct OnItsWay {
-    receive: Name,
-    from: Process,
-    bytes: usize,
-    class: usize,
-}
-
-impl Timed {
-    fn add(&mut self, message: OnItsWay) {
-        if self.of_class.len() <= message.class {
-            self.of_class.resize(message.class + 1, 0);
-        }
-        self.of_class[message.class] += 1;
-        self.all.push_back(message);
-    }
-
-    /// Most messages come in this order.
-    fn take(&mut self, receive: Name) -> Option<OnItsWay> {
-        let at = (self.all.iter()).position(|message| message.receive == receive)?;
-        let message = self.all.remove(at)?;
-        self.of_class[message.class] -= 1;
-        Some(message)
-    }
-
-    /// How many messages of a class are left.
-    fn of_class(&self, class: usize) -> u32 {
-        self.of_class.get(class).copied().unwrap_or(0)
-    }
-}
-
 impl State {
     /// The way for a message of `total` bytes from a process, in its own memory or in its shared buffers; its receive
     /// has `room` for that many.
@@ -283,14 +244,7 @@ impl State {
     /// A process has ended.
     pub(super) fn forget_timed(&mut self, from: Process) {
         let Ways { classes, timed, .. } = &mut self.ways;
-        let Timed { all, of_class } = timed;
-        all.retain(|message| {
-            if message.from == from {
-                classes[message.class].lost();
-                of_class[message.class] -= 1;
-            }
-            message.from != from
-        });
+        timed.forget(from, |class| classes[class].lost());
     }
 
     /// The bytes of a receive are to come through a ring.
@@ -315,7 +269,7 @@ impl State {
     /// The bytes of a receive have come through a ring.
     #[inline]
     pub(super) fn on_pulled(&mut self, receive: u32) {
-        if !self.ways.timed.all.is_empty() {
+        if !self.ways.timed.is_empty() {
             self.note_ring(receive);
         }
     }
@@ -351,64 +305,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Options, World};
-
-    #[test]
-    fn what_has_been_sent_counts_by_either_way() {
-        const BYTES: usize = 100_000;
-        // Read by the receiver, through a ring.
-        for single_copy_from in [0, usize::MAX] {
-            let options = Options::default().with(|o| o.single_copy_from = Some(single_copy_from));
-            let sent = World::threads_with(2, &options, |world| {
-                if world.rank() == 0 {
-                    world.send(&[1_u8; BYTES], 1, 1)?;
-                } else {
-                    world.recv(&mut [0_u8; BYTES], 0, 1)?;
-                }
-                Ok(world.inner.core().state.ways.sent)
-            });
-            assert_eq!(sent.unwrap(), [BYTES as u64, 0]);
-        }
-    }
-
-    #[test]
-    fn all_ways_of_copying_from_a_shared_buffer_are_timed() {
-        const COUNT: usize = 400;
-        let looked = World::threads(2, |world| {
-            for bytes in [FROM_SHARED / 2, FROM_SHARED] {
-                if world.rank() == 0 {
-                    let out = world.shared_buffer::<u8>(bytes)?;
-                    (0..COUNT).try_for_each(|_| world.send(&out, 1, 1))?;
-                } else {
-                    let mut into = vec![0_u8; bytes];
-                    (0..COUNT).try_for_each(|_| world.recv(&mut into, 0, 1).map(drop))?;
-                }
-            }
-            let classes = &world.inner.core().state.ways.classes;
-            let sizes = [FROM_SHARED / 2, FROM_SHARED, 2 * FROM_SHARED];
-            Ok(sizes.map(|bytes| classes[class_of(bytes, true)].has_looked()))
-        });
-        assert_eq!(looked.unwrap()[1], [true, true, false]);
-    }
-
-    #[test]
-    fn what_may_go_ahead_are_the_classes_around_one_that_the_ring_is_quicker_for() {
-        let mut ways = Ways::new(&Options::default(), true);
-        let lengths = |more_than, up_to| Lengths { more_than, up_to };
-        // At first messages are read.
-        assert_eq!(ways.by_ring(40_000), lengths(0, 0));
-        for class in &mut ways.classes[..POWERS] {
-            *class = Class::new(40_000, Way::Ring).with_some_ahead();
-        }
-        assert_eq!(ways.by_ring(40_000), lengths(0, (1 << 24) - 1));
-        // A class whose look is due.
-        while ways.classes[1].is_by_ring() {
-            ways.classes[1].came_unasked(40_000, 0);
-        }
-        assert_eq!(ways.by_ring(40_000), lengths(0, 0));
-        assert_eq!(ways.by_ring(20_000), lengths(0, (1 << 15) - 1));
-        assert_eq!(ways.by_ring(70_000), lengths((1 << 16) - 1, (1 << 24) - 1));
-    }
-}
+mod tests;
