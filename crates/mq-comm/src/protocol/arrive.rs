@@ -206,7 +206,7 @@ impl State {
             Outcome::Fine
         };
         self.profile.count_received(slot.total);
-        self.requests.complete_at_once(receive, outcome);
+        self.requests.complete_inline(receive, outcome);
     }
 
     /// A message that nobody will receive: its communicator is over here or revoked, or this process leaves.

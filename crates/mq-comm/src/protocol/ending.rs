@@ -83,7 +83,7 @@ impl<T: Transport> Core<T> {
                 self.state.requests.leave(request);
                 let slot = self.state.requests.at_mut(request);
                 slot.buffer.detach();
-                slot.handle = false;
+                slot.has_handle = false;
             }
         }
     }

@@ -334,7 +334,7 @@ impl State {
             Outcome::Fine
         };
         self.profile.count_received(bytes as u64);
-        self.requests.complete_at_once(taken.receive, outcome);
+        self.requests.complete_inline(taken.receive, outcome);
         Some(taken)
     }
 }

@@ -125,7 +125,7 @@ impl Requests {
         for list in [ListOf::Ready, ListOf::Told] {
             while let Some(index) = self.first(set, list) {
                 self.leave(index);
-                if !self.at(index).handle {
+                if !self.at(index).has_handle {
                     self.release(index);
                 }
             }
@@ -223,7 +223,7 @@ impl Requests {
                 failed = index;
                 result = slot.result().map(|_| ());
             }
-            if slot.handle {
+            if slot.has_handle {
                 self.link(index, ListOf::Told);
             } else {
                 self.end_told(index);

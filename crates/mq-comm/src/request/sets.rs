@@ -33,7 +33,7 @@ impl<T: Transport> Core<T> {
         let mut buffer = Buffer::EMPTY;
         if handles == Handles::InSet {
             buffer = requests.release(slot);
-        } else if requests.at(slot).handle {
+        } else if requests.at(slot).has_handle {
             requests.move_to(slot, ListOf::Told);
         } else {
             requests.release(slot);

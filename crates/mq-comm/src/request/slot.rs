@@ -99,7 +99,7 @@ pub(crate) struct Slot {
     pub(crate) stage: Stage,
     pub(crate) outcome: Outcome,
     /// Somebody can still ask for it.
-    pub(crate) handle: bool,
+    pub(crate) has_handle: bool,
     /// The other end; [`ANYONE`] before a receive from any source has matched.
     pub(crate) peer: Process,
     pub(crate) context: u32,
@@ -133,7 +133,7 @@ impl Slot {
             generation,
             stage: Stage::Free,
             outcome: Outcome::Fine,
-            handle: false,
+            has_handle: false,
             peer: ANYONE,
             context: 0,
             bits: 0,
