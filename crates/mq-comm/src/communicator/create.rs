@@ -195,7 +195,7 @@ impl<T: Transport> Communicator<T> {
             let words = match self.ask(wish.said(offer), decide, Verdict::words)? {
                 Answered::With(words) => words,
                 Answered::Never(error) => {
-                    self.inner.core().doubt(first, offer)?;
+                    self.inner.core().mark_doubtful(first, offer)?;
                     return Err(error);
                 }
             };

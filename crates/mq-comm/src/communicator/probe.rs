@@ -45,7 +45,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Option<Status>, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
-        core.stand(process)?;
+        core.keep_want(process)?;
         if let Some(status) = core.peek(&pattern) {
             return Ok(Some(status));
         }
@@ -70,7 +70,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Status, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
-        core.stand(process)?;
+        core.keep_want(process)?;
         loop {
             if let Some(status) = core.look(&pattern)? {
                 return Ok(status);
@@ -111,7 +111,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Option<Status>, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
-        core.stand(process)?;
+        core.keep_want(process)?;
         let begun = Instant::now();
         loop {
             if let Some(status) = core.look(&pattern)? {
@@ -137,7 +137,7 @@ impl<T: Transport> Communicator<T> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
         let (process, pattern) = core.meant(process, pattern);
-        core.stand(process)?;
+        core.keep_want(process)?;
         // As in `iprobe`; the message is taken out once nothing can go wrong any more.
         if core.probe(&pattern)?.is_some() {
             core.go_on_with_own()?;
@@ -177,7 +177,7 @@ impl<T: Transport> Communicator<T> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
         let (process, pattern) = core.meant(process, pattern);
-        core.stand(process)?;
+        core.keep_want(process)?;
         loop {
             if let Some(message) = core.extract(&pattern)? {
                 let status = core.state.messages.at(message).status();

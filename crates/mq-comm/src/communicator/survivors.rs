@@ -218,7 +218,7 @@ impl<T: Transport> Communicator<T> {
                 match self.decide(Matter::Members, offer.words(), |all| decision(all, first)) {
                     Ok(decided) => decided,
                     Err(error) => {
-                        self.inner.core().doubt(first, offer)?;
+                        self.inner.core().mark_doubtful(first, offer)?;
                         return Err(error);
                     }
                 };

@@ -298,7 +298,7 @@ impl<T: Transport> Core<T> {
 
     /// It is not known whether one of the numbers of an offer was given to a communicator of this process.
     #[cold]
-    pub(crate) fn doubt(&mut self, first: Number, offer: Offer) -> Result<(), Error> {
+    pub(crate) fn mark_doubtful(&mut self, first: Number, offer: Offer) -> Result<(), Error> {
         let mut result = Ok(());
         for number in (0..OFFERED).filter_map(|at| first.after(at)) {
             if !offer.has(first, number) {

@@ -109,7 +109,7 @@ pub(crate) struct Core<T: Transport> {
     /// Attempts to send what waits, in the course of further sends.
     attempts: u32,
     /// The process whose messages the blocking receives want, kept from one receive to the next.
-    pub(crate) standing: Option<Process>,
+    pub(crate) kept_want: Option<Process>,
     /// When deaths were last looked for, in a process that never rests.
     pub(crate) roll_call: RollCall,
     /// Refusals of memory while this process waits.
@@ -187,7 +187,7 @@ impl<T: Transport> Core<T> {
             asked: Asked::default(),
             own: 0,
             attempts: 0,
-            standing: None,
+            kept_want: None,
             roll_call: RollCall::default(),
             refusals: Refusals::default(),
             waits: Waits::new(options.say_waits),

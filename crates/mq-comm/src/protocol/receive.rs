@@ -67,7 +67,7 @@ impl<T: Transport> Core<T> {
         let pattern = self.meant_by(receive, pattern);
         let from = self.state.requests.at(receive).peer;
         (self.state.matching.front).begin_run(pattern, from, receive);
-        self.stand_down();
+        self.end_kept_want();
         self.want(from)
     }
 
@@ -151,7 +151,7 @@ impl<T: Transport> Core<T> {
                 slot.posted = Some(name);
                 slot.stage = Stage::Posted;
                 step(Step::ReceivePosted);
-                self.stand_down();
+                self.end_kept_want();
                 self.want(wanted)
             }
             Posted::Matched(message) => self.take(hand.request, message),

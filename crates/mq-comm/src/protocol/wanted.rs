@@ -19,26 +19,26 @@ impl<T: Transport> Core<T> {
     /// Makes the transport look for messages from where a blocking receive wants one. It continues to do so:
     /// the next blocking receive often wants the same.
     #[inline]
-    pub(crate) fn stand(&mut self, from: Process) -> Result<(), Error> {
-        if self.standing == Some(from) {
+    pub(crate) fn keep_want(&mut self, from: Process) -> Result<(), Error> {
+        if self.kept_want == Some(from) {
             return Ok(());
         }
-        self.stand_elsewhere(from)
+        self.keep_other_want(from)
     }
 
     /// Ends that when a receive is posted: from now on only what receives wait for is wanted, and anything
     /// else is taken from where it lies once it is asked for.
     #[inline(always)]
-    pub(super) fn stand_down(&mut self) {
-        if let Some(before) = self.standing.take() {
+    pub(super) fn end_kept_want(&mut self) {
+        if let Some(before) = self.kept_want.take() {
             self.unwant(before);
         }
     }
 
     #[cold]
-    fn stand_elsewhere(&mut self, from: Process) -> Result<(), Error> {
+    fn keep_other_want(&mut self, from: Process) -> Result<(), Error> {
         self.want(from)?;
-        if let Some(before) = self.standing.replace(from) {
+        if let Some(before) = self.kept_want.replace(from) {
             self.unwant(before);
         }
         Ok(())

@@ -60,7 +60,7 @@ impl<T: Transport> Core<T> {
         if state.matching.waiting() | state.obstacles | state.doubt != 0 || state.attention {
             return self.receive_slowly(pattern, word, from, into);
         }
-        self.stand(from)?;
+        self.keep_want(from)?;
         loop {
             let Some(message) = self.transport.poll_wanted() else {
                 if self.transport.watch_wanted(&mut self.idle) {
@@ -185,7 +185,7 @@ impl<T: Transport> Core<T> {
             return Ok(());
         }
         if self.state.bypass {
-            return self.stand(from);
+            return self.keep_want(from);
         }
         self.post(hand)
     }

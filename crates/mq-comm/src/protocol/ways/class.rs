@@ -7,7 +7,7 @@ mod rest;
 use self::group::Group;
 pub(super) use self::group::Moment;
 use self::look::Look;
-use self::rest::{Rest, Said, Trust};
+use self::rest::{Change, Rest, Trust};
 
 /// Messages that are timed together: so many bytes, twice what a ring holds, so that most of them cannot have
 /// lain in it before; and messages at least and at most.
@@ -387,9 +387,9 @@ impl Class {
         if *known == u32::MAX {
             *known = pace;
         }
-        let said = rest.checked(pace, *known, self.trust, self.group);
-        if said != Said::Nothing && !rest.is_due() {
-            self.reason.is_sure = said == Said::Sure;
+        let change = rest.checked(pace, *known, self.trust, self.group);
+        if change != Change::None && !rest.is_due() {
+            self.reason.is_sure = change == Change::Sure;
             self.reason.is_early = rest.bring_forward();
         }
         self.phase = Phase::Rest(rest);

@@ -35,12 +35,10 @@ pub(super) struct Rest {
     pub(super) unlike: u32,
 }
 
-/// What a timed group says.
+/// Whether things have changed, as far as a timed group says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Said {
-    /// Nothing yet.
-    Nothing,
-    /// Things may have changed.
+pub(super) enum Change {
+    None,
     MayBe,
     /// So many groups in a row are a change.
     Sure,
@@ -106,11 +104,11 @@ impl Rest {
     }
 
     /// A timed group has come at this pace, where another is `known`.
-    pub(super) fn checked(&mut self, pace: u32, known: u32, trust: Trust, group: u32) -> Said {
+    pub(super) fn checked(&mut self, pace: u32, known: u32, trust: Trust, group: u32) -> Change {
         if pace - pace / 5 <= known && pace >= known - known / 4 {
             (self.strange, self.unlike) = (0, 0);
             self.check = self.since_look + CHECK * group;
-            return Said::Nothing;
+            return Change::None;
         }
         self.strange += 1;
         self.check = self.since_look;
@@ -124,11 +122,11 @@ impl Rest {
         let is_sure = self.unlike >= SURE_UNLIKE << trust.sure_in_vain
             || self.strange >= SURE << trust.sure_in_vain;
         if self.strange >= STRANGE && self.since_look > soonest {
-            Said::MayBe
+            Change::MayBe
         } else if is_sure {
-            Said::Sure
+            Change::Sure
         } else {
-            Said::Nothing
+            Change::None
         }
     }
 }
