@@ -11,7 +11,7 @@ use std::rc::Rc;
 use mq_shm::Process;
 
 use super::Communicator;
-use crate::collective::Answered;
+use super::number::{self, FURTHER};
 use crate::error::Error;
 use crate::protocol::{Number, Offer};
 use crate::steps::{Step, step};
@@ -30,10 +30,10 @@ enum Wish {
 
 /// What a rank says: its wish, as its kind, colour and key; and its [`Offer`], as two words of bits and the
 /// number after them.
-type Said = [u32; 6];
+type WishAndOffer = [u32; 6];
 
 impl Wish {
-    fn said(self, offer: Offer) -> Said {
+    fn said(self, offer: Offer) -> WishAndOffer {
         let (what, color, key) = match self {
             Self::Dup => (0, 0, 0),
             Self::Split { color, key } => (1, color, key),
@@ -43,7 +43,7 @@ impl Wish {
         [what, color, key.cast_unsigned(), low, high, later]
     }
 
-    fn of(&[what, color, key, ..]: &Said) -> Option<Self> {
+    fn of(&[what, color, key, ..]: &WishAndOffer) -> Option<Self> {
         Some(match what {
             0 => Self::Dup,
             1 => Self::Split {
@@ -56,39 +56,16 @@ impl Wish {
     }
 }
 
-fn offer_of(&[.., low, high, later]: &Said) -> Offer {
+fn offer_of(&[.., low, high, later]: &WishAndOffer) -> Offer {
     Offer::of_words([low, high, later])
 }
 
-/// What rank 0 tells the others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Verdict {
-    /// The number. After a split, also the ranks that share it with the receiver of this verdict, in their
-    /// new order.
-    Number(Number, Rc<[u32]>),
-    /// None is free at all ranks: they are to say which are from this one on.
-    Further(Number),
-}
-
-impl Verdict {
-    fn words(&self) -> Vec<u32> {
-        match self {
-            Self::Number(number, ranks) => [&[0, number.0], &**ranks].concat(),
-            Self::Further(first) => vec![1, first.0],
-        }
-    }
-
-    fn of(words: &[u32]) -> Option<Self> {
-        match words {
-            [0, number, ranks @ ..] => Some(Self::Number(Number(*number), ranks.into())),
-            [1, first] => Some(Self::Further(Number(*first))),
-            _ => None,
-        }
-    }
-}
+/// What rank 0 tells a rank: the words that are [agreed](number::agreed); after a split, also the ranks that share the
+/// number with it, in their new order.
+type Verdict = ([u32; 2], Rc<[u32]>);
 
 /// What rank 0 tells each rank, given what all said of the numbers from `first` on.
-fn verdicts(all: &[Said], first: Number) -> Result<Vec<Verdict>, Error> {
+fn verdicts(all: &[WishAndOffer], first: Number) -> Result<Vec<Verdict>, Error> {
     let disagree = || Error::Disagreement("some dup and others split");
     let wishes: Option<Vec<Wish>> = all.iter().map(Wish::of).collect();
     let wishes = wishes.ok_or(Error::Disagreement("dup or split"))?;
@@ -96,10 +73,11 @@ fn verdicts(all: &[Said], first: Number) -> Result<Vec<Verdict>, Error> {
     if dups > 0 && dups < wishes.len() {
         return Err(disagree());
     }
-    let number = match Offer::agreed(all.iter().map(offer_of), first) {
-        Ok(number) => number,
-        Err(later) => return Ok(vec![Verdict::Further(later); all.len()]),
-    };
+    let agreed = number::agreed(all.iter().map(offer_of), first);
+    let mut verdicts = vec![(agreed, Rc::default()); all.len()];
+    if agreed[0] == FURTHER {
+        return Ok(verdicts);
+    }
     let mut parts: Vec<(u32, i32, u32)> = (0..)
         .zip(&wishes)
         .filter_map(|(rank, wish)| match *wish {
@@ -108,11 +86,10 @@ fn verdicts(all: &[Said], first: Number) -> Result<Vec<Verdict>, Error> {
         })
         .collect();
     parts.sort_unstable();
-    let mut verdicts = vec![Verdict::Number(number, Rc::default()); all.len()];
     for part in parts.chunk_by(|one, other| one.0 == other.0) {
         let ranks: Rc<[u32]> = part.iter().map(|&(.., rank)| rank).collect();
         for &rank in &*ranks {
-            verdicts[rank as usize] = Verdict::Number(number, ranks.clone());
+            verdicts[rank as usize].1 = ranks.clone();
         }
     }
     Ok(verdicts)
@@ -181,43 +158,25 @@ impl<T: Transport> Communicator<T> {
     }
 
     /// A number that is free at all ranks, and the ranks that this one is to share it with.
-    fn number_for(&self, wish: Wish) -> Result<(Number, Rc<[u32]>), Error> {
+    fn number_for(&self, wish: Wish) -> Result<(Number, Vec<u32>), Error> {
         if self.size() == 1 {
             self.unless_revoked()?;
         }
-        // Others' messages about communicators that are over may have come, and make numbers free. A failure
-        // there is no reason to keep the others waiting.
-        let _ = self.inner.core().take_in(self.size());
-        let mut first = Number::WORLD;
-        loop {
-            let offer = self.inner.core().state.contexts.offer(first);
-            let decide = |all: &[Said]| verdicts(all, first);
-            let words = match self.ask(wish.said(offer), decide, Verdict::words)? {
-                Answered::With(words) => words,
-                Answered::Never(error) => {
-                    self.inner.core().mark_doubtful(first, offer)?;
-                    return Err(error);
-                }
-            };
-            match Verdict::of(&words).ok_or(Error::Disagreement("dup or split"))? {
-                Verdict::Further(later) => first = later,
-                Verdict::Number(number, _) if !offer.has(first, number) => {
-                    return Err(Error::Disagreement("dup or split"));
-                }
-                Verdict::Number(number, ranks) => {
-                    step(Step::NumberAgreed);
-                    return Ok((number, ranks));
-                }
-            }
-        }
+        let agreed = self.agree_on_number("dup or split", |first, offer| {
+            let words = |(agreed, ranks): &Verdict| [&agreed[..], &**ranks].concat();
+            self.ask(wish.said(offer), |all| verdicts(all, first), words)
+        })?;
+        step(Step::NumberAgreed);
+        Ok(agreed)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::number::NUMBER;
     use super::*;
 
-    fn said(wish: Wish, free: u64, later: u32) -> Said {
+    fn said(wish: Wish, free: u64, later: u32) -> WishAndOffer {
         let later = Number(later);
         wish.said(Offer { free, later })
     }
@@ -239,15 +198,6 @@ mod tests {
             let words = wish.said(offer);
             assert_eq!((Wish::of(&words), offer_of(&words)), (Some(wish), offer));
         }
-        for verdict in [
-            Verdict::Further(Number(640)),
-            Verdict::Number(Number(3), Rc::from([])),
-            Verdict::Number(Number(3), Rc::from([2, 0])),
-        ] {
-            assert_eq!(Verdict::of(&verdict.words()), Some(verdict));
-        }
-        assert_eq!(Verdict::of(&[1]), None);
-        assert_eq!(Verdict::of(&[2, 0]), None);
     }
 
     #[test]
@@ -255,12 +205,12 @@ mod tests {
         let all = [said(Wish::Dup, 0b0110, 64), said(Wish::Dup, 0b1100, 70)];
         assert_eq!(
             verdicts(&all, Number(128)).unwrap(),
-            [0, 1].map(|_| Verdict::Number(Number(130), Rc::from([])))
+            [0, 1].map(|_| ([NUMBER, 130], Rc::from([])))
         );
         let all = [said(Wish::Dup, 0b01, 64), said(Wish::Dup, 0b10, 70)];
         assert_eq!(
             verdicts(&all, Number(0)).unwrap(),
-            [0, 1].map(|_| Verdict::Further(Number(70)))
+            [0, 1].map(|_| ([FURTHER, 70], Rc::default()))
         );
     }
 
@@ -274,11 +224,11 @@ mod tests {
             split(7, -1),
             split(7, 1),
         ];
-        let sevens = || Verdict::Number(Number(0), Rc::from([3, 0, 4]));
+        let sevens = || ([NUMBER, 0], Rc::from([3, 0, 4]));
         let expected = [
             sevens(),
-            Verdict::Number(Number(0), Rc::from([1])),
-            Verdict::Number(Number(0), Rc::from([])),
+            ([NUMBER, 0], Rc::from([1])),
+            ([NUMBER, 0], Rc::from([])),
             sevens(),
             sevens(),
         ];

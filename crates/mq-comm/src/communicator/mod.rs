@@ -2,6 +2,7 @@
 
 mod create;
 mod nonblocking;
+mod number;
 mod probe;
 mod survivors;
 

@@ -6,29 +6,18 @@ use std::rc::Rc;
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
-use super::Communicator;
-use crate::collective::Matter;
+use super::{Communicator, number};
+use crate::collective::{Answered, Matter};
 use crate::error::Error;
 use crate::protocol::{Number, Offer};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
-/// What a rank says: which numbers are free at this rank.
-type Said = [u32; 3];
-
-/// The decision, as words: whether the second word is the number, or the one from which on the ranks are to
-/// say which are free; then a bit for each rank, set for the members.
-const NUMBER: u32 = 0;
-const FURTHER: u32 = 1;
-
-/// A communicator of the ranks that were heard, given what they said of the numbers from `first` on.
-fn decision(all: &[Option<Said>], first: Number) -> Vec<u32> {
+/// A communicator of the ranks that were heard, given what they [offered](Offer::words) of the numbers from `first` on:
+/// the words that are [agreed](number::agreed), then a bit for each rank, set for the members.
+fn decision(all: &[Option<[u32; 3]>], first: Number) -> Vec<u32> {
     let offers = all.iter().flatten().copied().map(Offer::of_words);
-    let (what, number) = match Offer::agreed(offers, first) {
-        Ok(number) => (NUMBER, number),
-        Err(later) => (FURTHER, later),
-    };
-    let mut words = vec![what, number.0];
+    let mut words = number::agreed(offers, first).to_vec();
     words.extend(all.chunks(u32::BITS as usize).map(|chunk| {
         let bits = chunk.iter().enumerate();
         bits.fold(0, |word, (at, said)| word | u32::from(said.is_some()) << at)
@@ -208,43 +197,21 @@ impl<T: Transport> Communicator<T> {
     /// Three short messages for each pair of ranks, and again if none of the 64 numbers that each rank
     /// offered is free at all of them; when the communicator is dropped, one to each rank.
     pub fn shrink(&self) -> Result<Self, Error> {
-        // Others' messages about communicators that are over may have come, and make numbers free. A failure
-        // there is no reason to keep the others waiting.
-        let _ = self.inner.core().take_in(self.size());
-        let mut first = Number::WORLD;
-        loop {
-            let offer = self.inner.core().state.contexts.offer(first);
-            let decided =
-                match self.decide(Matter::Members, offer.words(), |all| decision(all, first)) {
-                    Ok(decided) => decided,
-                    Err(error) => {
-                        self.inner.core().mark_doubtful(first, offer)?;
-                        return Err(error);
-                    }
-                };
-            let &[what, number, ref bits @ ..] = &decided[..] else {
-                return Err(Error::Disagreement("shrink"));
-            };
-            let number = Number(number);
-            if what != NUMBER {
-                first = number;
-                continue;
+        let (number, bits) = self.agree_on_number("shrink", |first, offer| {
+            let decided = self.decide(Matter::Members, offer.words(), |all| decision(all, first));
+            Ok(decided.map_or_else(Answered::Never, Answered::With))
+        })?;
+        step(Step::RestAgreed);
+        let group: Option<Rc<[Process]>> = members(&bits)
+            .map(|rank| self.inner.group.get(rank as usize).copied())
+            .collect();
+        let rank = members(&bits).position(|rank| rank == self.rank());
+        match (group, rank) {
+            (Some(group), Some(rank)) => {
+                let core = self.inner.core.clone();
+                Ok(Self::new(core, number, rank as u32, group))
             }
-            if !offer.has(first, number) {
-                return Err(Error::Disagreement("shrink"));
-            }
-            step(Step::RestAgreed);
-            let group: Option<Rc<[Process]>> = members(bits)
-                .map(|rank| self.inner.group.get(rank as usize).copied())
-                .collect();
-            let rank = members(bits).position(|rank| rank == self.rank());
-            return match (group, rank) {
-                (Some(group), Some(rank)) => {
-                    let core = self.inner.core.clone();
-                    Ok(Self::new(core, number, rank as u32, group))
-                }
-                _ => Err(Error::Disagreement("shrink")),
-            };
+            _ => Err(Error::Disagreement("shrink")),
         }
     }
 
@@ -285,9 +252,10 @@ impl<T: Transport> Communicator<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::number::{FURTHER, NUMBER};
     use super::*;
 
-    fn heard(free: u64, later: u32) -> Option<Said> {
+    fn heard(free: u64, later: u32) -> Option<[u32; 3]> {
         let later = Number(later);
         Some(Offer { free, later }.words())
     }

@@ -1,6 +1,6 @@
 //! Contexts: two for each communicator, one for its user and one for its collectives. A [`Number`] stands for both.
 //!
-//! All processes that make a communicator agree on its number (`communicator/create.rs`, `survivors.rs`),
+//! All processes that make a communicator agree on its number (`communicator/number.rs`),
 //! which is given again when the communicator is over at all of them. A process that drops it tells every
 //! member, itself included, after the last message that it sends on it (`Kind::Closed`). What one process
 //! sends to another keeps its order. So a process that has dropped the communicator, and has heard from each
