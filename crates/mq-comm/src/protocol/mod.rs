@@ -3,7 +3,7 @@
 //! A short message is sent *eagerly*, with its bytes; if no receive has asked for it, it waits in a buffer of
 //! the receiver. A long message is only announced, and the receiver, once the message is matched, reads the
 //! bytes where they are; or, if the kernel refuses that, or refuses to go on, or if a ring is found to be
-//! quicker (`ways`), it asks for a ring. What a process sends to itself is matched at once (`own`):
+//! quicker, it asks for a ring. What a process sends to itself is matched at once:
 //!
 //! | sender | | receiver |
 //! | --- | --- | --- |
@@ -16,23 +16,43 @@
 //! | or has no memory for one: `RingGiven` without a ring; its send fails | → | its receive fails |
 //! | | or | |
 //! | fills buffers | ← | the same: from byte n on, through a ring that the receiver lends; empties its buffers |
-//! | | or, where such answers were foreseen (`ahead`) | |
+//! | | or, where such answers were foreseen | |
 //! | `Ahead`: through which ring, and fills buffers | → | empties them |
 //! | | or, before it is matched | |
 //! | gives it up: `Withdraw`; dies: `Dying` | → | forgets it; keeps its place, for a receive that fails |
 //! | buffer is free | ← | `Withdrawn` |
 //! | | and, after `Ahead` | |
 //! | announces the next ones | ← | `AnnounceLarge`, if nobody had asked, the ways are to be timed, or they are answers |
-//! | | and, if too many messages are unexpected (`flood`) | |
+//! | | and, if too many messages are unexpected | |
 //! | announces short ones, too | ← | `AnnounceAll` |
 //! | no longer does | ← | `EagerAgain` |
 //!
-//! A process that is done with a communicator tells its members (`Closed`; see `contexts.rs`), and so does one that
-//! revokes it, or is told that it is revoked (`Revoked`; see `contexts/revoked.rs`).
+//! A process that is done with a communicator tells its members (`Closed`), and so does one that revokes it, or is told
+//! that it is revoked (`Revoked`).
 //!
 //! [`State`] is all that a process knows apart from the transport. A message changes it while the message is
 //! still in the transport's memory; what then has to be done with the transport is a [`Follow`], which
 //! [`Core`] carries out.
+//!
+//! # Where things are
+//!
+//! | question | files |
+//! | --- | --- |
+//! | How is a message sent? | `blocking/send.rs`, `send.rs` where nobody waits; `eager.rs`: with its bytes or not |
+//! | What waits to be sent? | `outboxes.rs`, in front of all else to the same process |
+//! | How is one received? | `blocking/receive.rs`, `receive.rs` where nobody waits; `wanted.rs`: whose are looked for first |
+//! | How is one shown? | `probe.rs` |
+//! | What does a process do while it waits? | `progress.rs`; `roll_call.rs`: when it looks for deaths; `refusals.rs`: how long it bears a lack of memory; `hopeless.rs`: when it waits in vain; `waits.rs`: when it tells the user |
+//! | What happens to a message that comes? | `arrive.rs`, then `follow.rs`; `control.rs`, if it is an answer or a notice |
+//! | Which receive is it for? | `matching.rs`: the engine, behind the oldest receives (`front.rs`) |
+//! | How do the bytes of an announced one come? | `large.rs`, by the way that `ways.rs` has timed; `rings.rs` |
+//! | When do they come unasked? | `ahead.rs`; `turns.rs`: but not if messages go back and forth |
+//! | What if too many are unexpected? | `flood.rs` |
+//! | What if it is to this process itself? | `own.rs` |
+//! | What ends early? | `ending.rs`: requests and messages; `death.rs`: other processes |
+//! | How does this process leave? | `leave.rs` |
+//! | Which communicators are there? | `contexts.rs`; `contexts/revoked.rs` |
+//! | What is known of another process? | `peer.rs` |
 
 mod ahead;
 mod arrive;
