@@ -252,6 +252,39 @@ fn the_last_ring_is_for_those_who_ask() {
 }
 
 #[test]
+fn a_ring_that_is_empty_leads_to_whoever_asks() {
+    let segment = Heap::new(Geometry::new(6).unwrap());
+    let join = |me| Endpoint::join(segment.clone(), Process(me), Options::default()).unwrap();
+    let mut alice = join(0);
+    let mut others: Vec<Member> = (1..6).map(join).collect();
+    let rings: Vec<Stretch> = (1..5)
+        .map(|to| of_alice(alice.take_ring(Process(to), BYTES).unwrap().unwrap(), 0))
+        .collect();
+    let last = Process(5);
+    for (at, &stretch) in rings.iter().enumerate() {
+        push(&mut alice, stretch, &message(at, BYTES));
+    }
+    assert_eq!(alice.take_ring(last, 1).unwrap(), None, "all are in use");
+    pull(&mut others[2], ALICE, rings[2], &message(2, BYTES));
+    let taken = alice.take_ring(last, BYTES).unwrap();
+    let taken = of_alice(taken.expect("one is empty"), 0);
+    assert_eq!(taken.ring(), rings[2].ring());
+    push(&mut alice, taken, &message(5, BYTES));
+    pull(&mut others[4], ALICE, taken, &message(5, BYTES));
+    for at in [0, 1, 3] {
+        pull(&mut others[at], ALICE, rings[at], &message(at, BYTES));
+    }
+}
+
+#[test]
+fn what_has_no_bytes_is_pushed_though_its_ring_was_taken_back() {
+    let (mut alice, _bob) = pair(Options::default());
+    let nothing = stretch(&mut alice, 0);
+    assert!(alice.free_ring(nothing.ring()));
+    push(&mut alice, nothing, &[]);
+}
+
+#[test]
 fn the_last_ring_is_not_lent() {
     let (mut alice, _others) = alice_and_four();
     let lent: Vec<bool> = (1..5)

@@ -44,6 +44,8 @@ impl<M: Memory> Endpoint<M> {
                 self.note_a_turn(idle);
                 Ok(())
             }
+            // Who waits for a ring looks again.
+            Rest::Sleep if self.rings.take_back(&self.memory, self.me) => Ok(()),
             Rest::Sleep => self.sleep(match self.rings.busy() {
                 true => NAP.min(longest),
                 false => longest,

@@ -56,6 +56,15 @@ impl Rings {
         find(&has_memory).or_else(|| find(&free))
     }
 
+    /// Takes back the rings through which all that was promised has gone; whether there were any.
+    pub(super) fn take_back<M: Memory>(&mut self, memory: &M, me: Process) -> bool {
+        let mut any = false;
+        for (number, state) in self.own.iter_mut().enumerate() {
+            any |= state.take_back(memory.ring(me, number as u32));
+        }
+        any
+    }
+
     /// Whether there is a ring other than this one in which nothing is in transit.
     pub(super) fn has_other_free<M: Memory>(&self, memory: &M, me: Process, number: usize) -> bool {
         let rings = self.own.iter().enumerate();
@@ -85,6 +94,15 @@ impl Rings {
 }
 
 impl OwnRing {
+    /// Takes the ring back if all that was promised has gone through; whether it was in use until now.
+    fn take_back(&mut self, ring: &Ring) -> bool {
+        let is_through = self.with.is_some() && ring.is_empty(self.promised);
+        if is_through {
+            self.with = None;
+        }
+        is_through
+    }
+
     /// Promises buffers for this many bytes between this process and `other`, which fills them if
     /// they are lent; returns the number of the first.
     pub(super) fn promise(&mut self, ring: &Ring, other: Process, bytes: usize, lent: bool) -> u64 {
@@ -111,8 +129,10 @@ impl OwnRing {
 impl<M: Memory> Endpoint<M> {
     /// A ring for this many bytes of a message to `to`, and the number of the message's first buffer in it:
     /// after the other messages on their way there, or in a free ring, if there is one. All of the bytes must
-    /// be [pushed](Self::push) and pulled, as those of later messages wait for them. The ring is taken back
-    /// when the receiver has emptied it, or has ended.
+    /// be [pushed](Self::push) and pulled, as those of later messages wait for them.
+    ///
+    /// The ring is free again when the receiver has emptied it, which is looked for when no other ring is free,
+    /// before a [`rest`](Self::rest) sleeps, and by [`free_ring`](Self::free_ring); or when the receiver has ended.
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`]; [`ShmError::Gone`] if `to` has ended; [`ShmError::NoMemory`] for a ring
@@ -126,7 +146,11 @@ impl<M: Memory> Endpoint<M> {
         if let Some(how) = self.gone(to) {
             return Err(ShmError::Gone { process: to, how });
         }
-        let Some(number) = self.rings.leading_to(to).or_else(|| self.rings.free()) else {
+        let mut found = self.rings.leading_to(to).or_else(|| self.rings.free());
+        if found.is_none() && self.rings.take_back(&self.memory, self.me) {
+            found = self.rings.free();
+        }
+        let Some(number) = found else {
             return Ok(None);
         };
         let state = &mut self.rings.own[number];
@@ -205,9 +229,7 @@ impl<M: Memory> Endpoint<M> {
         let Some(state) = self.rings.own.get_mut(ring.0 as usize) else {
             return true;
         };
-        if state.with.is_some() && self.memory.ring(self.me, ring.0).is_empty(state.promised) {
-            state.with = None;
-        }
+        state.take_back(self.memory.ring(self.me, ring.0));
         state.with.is_none()
     }
 

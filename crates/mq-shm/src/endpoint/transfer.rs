@@ -42,7 +42,10 @@ impl<M: Memory> Endpoint<M> {
         let bytes = message.len();
         assert!(done <= bytes, "{done} bytes pushed of a message of {bytes}");
         let Some(to) = self.other_end(stretch)? else {
-            return Ok(Pushed::Upto(done));
+            return Ok(match done == bytes {
+                true => Pushed::All,
+                false => Pushed::Upto(done),
+            });
         };
         let shared: &Ring = self.memory.ring(stretch.owner, stretch.ring.0);
         let before = done;

@@ -33,6 +33,32 @@ fn who_sends_a_message_of_any_length_through_a_box_wakes_the_receiver() {
 }
 
 #[test]
+fn who_rests_sleeps_as_long_as_ever_once_its_ring_is_empty() {
+    let [mut alice, mut bob] = with_a_box();
+    let message = [7; BUFFER_BYTES];
+    let (ring, first) = alice.take_ring(bob.me(), message.len()).unwrap().unwrap();
+    let stretch = Stretch {
+        owner: alice.me(),
+        ring,
+        first,
+        skipped: 0,
+    };
+    assert_eq!(alice.push(stretch, &message, 0).unwrap(), Pushed::All);
+    let rests = |alice: &mut Member| {
+        let mut idle = Idle::default();
+        while idle.sleeps() == 0 {
+            alice.rest(&mut idle).unwrap();
+        }
+        alice.rings.busy()
+    };
+    assert!(rests(&mut alice), "it only naps");
+    let mut into = [0; BUFFER_BYTES];
+    let pulled = bob.pull(alice.me(), stretch, &mut into, 0);
+    assert_eq!(pulled.unwrap(), Pulled::All);
+    assert!(!rests(&mut alice));
+}
+
+#[test]
 fn who_fills_or_empties_a_ring_wakes_the_other() {
     let [mut alice, mut bob] = with_a_box();
     let message = [7; 2 * BUFFER_BYTES];
