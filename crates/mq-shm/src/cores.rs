@@ -8,23 +8,31 @@ use crate::liveness::{self, State};
 use crate::place::Place;
 use crate::sync::Ordering;
 
-/// Whether there is a core for this process and for each other process that may run on the same
-/// cores, according to the kernel's affinity masks, and time for all of them. Launchers bind processes: of many
-/// processes, one that may use a single core usually has it for itself. `None` while one of the others has not
-/// joined, or if the kernel does not say. A process in another PID namespace cannot be queried:
-/// there may be too few cores.
-pub(crate) fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option<bool> {
+/// What the kernel says of this process's cores and of the others that are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Company {
+    /// Whether there is a core for this process and for each other process that may run on the same cores, according
+    /// to the kernel's affinity masks, and time for all of them. Launchers bind processes: of many processes, one that
+    /// may use a single core usually has it for itself.
+    pub(crate) a_core_each: bool,
+    /// How many of the others have not joined: they may never come.
+    pub(crate) absent: usize,
+}
+
+/// Who shares this process's cores, of the others that are there; `None` if the kernel does not say. A process in
+/// another PID namespace cannot be queried: there may be too few cores.
+pub(crate) fn company<'a>(others: impl Iterator<Item = &'a Place>) -> Option<Company> {
     let own = Cores::own()?;
     let namespace = liveness::namespace();
-    let mut beside = Vec::new();
+    let (mut beside, mut absent, mut all_known) = (Vec::new(), 0, true);
     for other in others {
         match State::of(other) {
-            State::Absent | State::Joining => return None,
+            State::Absent | State::Joining => absent += 1,
+            State::Joined if other.namespace.load(Ordering::Relaxed) != namespace => {
+                all_known = false;
+            }
             State::Joined => {
                 let pid = other.pid.load(Ordering::Relaxed);
-                if other.namespace.load(Ordering::Relaxed) != namespace {
-                    return Some(false);
-                }
                 // The threads of a process may be bound one by one. The one that joined may be over.
                 let thread = other.thread.load(Ordering::Relaxed);
                 let cores = Cores::of(thread).or_else(|| Cores::of(pid));
@@ -34,7 +42,10 @@ pub(crate) fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option
             State::Left | State::Died => {}
         }
     }
-    Some(enough(&own, &beside, quota::cores()))
+    Some(Company {
+        a_core_each: all_known && enough(&own, &beside, quota::cores()),
+        absent,
+    })
 }
 
 /// Whether there are at least as many cores as processes that may run on any of these cores, and, where a group of
@@ -90,6 +101,13 @@ mod tests {
         assert!(enough(&set([0]), &[], Some(1)));
     }
 
+    /// Whether there is a core for each, all of whom have come.
+    fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option<bool> {
+        let found = company(others)?;
+        assert_eq!(found.absent, 0);
+        Some(found.a_core_each)
+    }
+
     /// The place of a process, or thread, that has joined.
     fn joined(pid: u32, thread: u32) -> Place {
         let place = Place::default();
@@ -118,7 +136,15 @@ mod tests {
         // The child inherits that.
         let mut other = Command::new("sleep").arg("60").spawn().unwrap();
         let place = Place::default();
-        assert_eq!(a_core_each([&place].into_iter()), None, "it has not joined");
+        let come = Company {
+            a_core_each: true,
+            absent: 1,
+        };
+        assert_eq!(
+            company([&place].into_iter()),
+            Some(come),
+            "it has not joined"
+        );
         let place = joined(other.id(), other.id());
         let ask = || a_core_each([&place].into_iter());
         let (both, alone) = (ask(), a_core_each([].into_iter()));

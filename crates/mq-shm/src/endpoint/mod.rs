@@ -139,6 +139,9 @@ pub struct Endpoint<M: Memory = Mapped> {
     /// After this many more waits that give up the core, check whether there is a core for each process;
     /// `None` if that is never checked.
     ask_in: Option<u32>,
+    /// How many others had not joined when that was last checked.
+    #[cfg(not(mq_loom))]
+    absent: usize,
     /// A message that goes through a fastbox has found no room there, and waits, since the last sleep.
     awaits_room: bool,
     /// The process's own entry.
@@ -208,6 +211,8 @@ impl<M: Memory> Endpoint<M> {
                 Patience::YIELDING => 0,
                 _ => patience.asks_after(),
             }),
+            #[cfg(not(mq_loom))]
+            absent: 0,
             awaits_room: false,
             peers: (0..processes)
                 .map(|number| Peer::new(place_of(&memory, Process(number))))

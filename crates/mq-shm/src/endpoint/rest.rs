@@ -12,11 +12,19 @@ use crate::sleeper;
 use crate::steps::{Step, step};
 use crate::wait::{Idle, Rest};
 #[cfg(not(mq_loom))]
-use crate::{cores, wait::Patience};
+use crate::{
+    cores::{self, Company},
+    wait::Patience,
+};
 
 /// Longest single sleep while a ring is in use, or a message waits for room in a fastbox: who empties a box wakes
 /// nobody, and what happens to a ring between the last look at it and the sleep is not noticed.
 const NAP: Duration = Duration::from_millis(1);
+
+/// Number of waits that gave up the core, while others may be joining, after which the process asks again who shares
+/// its cores: processes that are started together join within milliseconds.
+#[cfg(not(mq_loom))]
+const WHILE_OTHERS_COME: u32 = 1024;
 
 impl<M: Memory> Endpoint<M> {
     /// Passes the time after a [`poll`](Self::poll) that found nothing: looks again immediately, yields,
@@ -102,21 +110,31 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
+    /// Asks the kernel. While some places are empty, others may be on their way, as at the start of a world: until a
+    /// look finds as many empty as the one before did, the guess from the number of all is kept. Whoever does not
+    /// come then is counted out, as those that have ended are.
     fn look_for_company(&mut self) {
         #[cfg(not(mq_loom))]
         {
             let places = self.peers.iter().enumerate();
             let others = places.filter(|&(number, _)| number != self.me.index());
-            let found = cores::a_core_each(others.map(|(_, peer)| &*peer.place));
-            self.patience = match found {
-                Some(true) => Patience::SPINNING,
-                Some(false) => Patience::YIELDING,
-                None => self.patience,
-            };
-            self.ask_in = Some(match found {
-                Some(_) => self.patience.asks_after(),
-                None => 0,
-            });
+            let found = cores::company(others.map(|(_, peer)| &*peer.place));
+            let mut soon = u32::MAX;
+            if let Some(Company {
+                a_core_each,
+                absent,
+            }) = found
+            {
+                let may_come = absent != 0 && absent != self.absent;
+                self.absent = absent;
+                match (a_core_each, may_come) {
+                    // More would not make it better.
+                    (false, _) => self.patience = Patience::YIELDING,
+                    (true, false) => self.patience = Patience::SPINNING,
+                    (true, true) => soon = WHILE_OTHERS_COME,
+                }
+            }
+            self.ask_in = Some(self.patience.asks_after().min(soon));
         }
     }
 

@@ -257,12 +257,6 @@ fn one_whose_cells_have_come_back_sleeps() {
     assert!(looks < MANY, "it looked {looks} times and did not sleep");
 }
 
-/// Rests until ends have been looked for, and returns the result.
-fn patience_after_a_rest(endpoint: &mut Endpoint) -> Option<Patience> {
-    give_up_the_core(endpoint);
-    (endpoint.ask_in != Some(0)).then_some(endpoint.patience)
-}
-
 /// Waits, finding nothing, until the core has been given up.
 fn give_up_the_core(endpoint: &mut Endpoint) {
     let mut idle = Idle::default();
@@ -283,19 +277,64 @@ fn one_that_is_bound_finds_out_whether_it_has_its_core_for_itself() {
         let file = first.file().try_clone_to_owned().unwrap();
         let second = Mapped::open(file, "a copy").unwrap();
         let mut alice = Endpoint::join(first, Process(0), Options::default()).unwrap();
-        let alone = patience_after_a_rest(&mut alice);
+        give_up_the_core(&mut alice);
+        let alone = alice.patience;
         let mut bob = Some(Endpoint::join(second, Process(1), Options::default()).unwrap());
         if !stays {
             bob = None;
         }
-        let found = patience_after_a_rest(&mut alice);
+        alice.ask_in = Some(0);
+        give_up_the_core(&mut alice);
         drop(bob);
-        (alone, found)
+        (alone, alice.patience)
     });
     sched_setaffinity(None, &before).unwrap();
-    // The other belongs to this very process, which may run on that core too.
-    let expected = [Patience::SPINNING, Patience::YIELDING].map(|patience| (None, Some(patience)));
+    // The other may come yet, and belongs to this very process, which may run on that core too.
+    let alone = Patience::YIELDING;
+    let expected = [Patience::SPINNING, Patience::YIELDING].map(|patience| (alone, patience));
     assert_eq!(found, expected);
+}
+
+/// How often an endpoint asks who shares its cores, in so many waits.
+fn asks(endpoint: &mut Endpoint, waits: usize) -> usize {
+    let mut asked = || {
+        let before = endpoint.ask_in;
+        give_up_the_core(endpoint);
+        before == Some(0) || endpoint.ask_in > before
+    };
+    (0..waits).filter(|_| asked()).count()
+}
+
+#[test]
+fn a_place_that_stays_empty_costs_no_more_than_one_whose_process_has_left() {
+    let before = sched_getaffinity(None).unwrap();
+    let mut one = CpuSet::new();
+    one.set((0..).find(|&core| before.is_set(core)).unwrap());
+    sched_setaffinity(None, &one).unwrap();
+    let segment = Mapped::create(Geometry::new(3).unwrap()).unwrap();
+    let join = |number| {
+        let file = segment.file().try_clone_to_owned().unwrap();
+        let memory = Mapped::open(file, "a copy").unwrap();
+        Endpoint::join(memory, Process(number), Options::default()).unwrap()
+    };
+    let mut alice = join(0);
+    let at_first = asks(&mut alice, 1025);
+    let while_others_come = alice.patience;
+    let then = asks(&mut alice, 1);
+    let alone = alice.patience;
+    let spinning = asks(&mut alice, 34);
+    // The third never comes.
+    let bob = join(1);
+    let when_one_has_come = asks(&mut alice, 17);
+    let patience = alice.patience;
+    let crowded = asks(&mut alice, 1024);
+    sched_setaffinity(None, &before).unwrap();
+    assert_eq!((at_first, while_others_come), (1, Patience::YIELDING));
+    assert_eq!((then, alone), (1, Patience::SPINNING));
+    assert_eq!((spinning, when_one_has_come), (2, 1));
+    // The other belongs to this very process, which may run on that core too.
+    assert_eq!((patience, crowded), (Patience::YIELDING, 0));
+    drop(bob);
 }
 
 #[test]
