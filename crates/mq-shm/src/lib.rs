@@ -40,6 +40,8 @@
 //! `sync` (every atomic), `steps` (where tests kill), `models` (for loom), `words` (for tests).
 //! `endpoint/send.rs`, `short.rs` and `receive.rs` are the way of a message.
 //!
+//! A process that replaces its program (`exec`) must drop its endpoint before: see [`liveness`].
+//!
 //! The crate relies on Linux features: memory files, futexes, process descriptors. On other systems it
 //! is empty.
 //!

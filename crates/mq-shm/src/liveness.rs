@@ -15,6 +15,11 @@
 //!
 //! Processes that wait notice deaths: while nothing arrives they check before each sleep, unless they have
 //! checked a moment before. They sleep no longer than until the next check is due.
+//!
+//! A process that replaces its program (`exec`) lives on for the kernel, with its number and start time, and no
+//! destructor runs: the others wait for messages from it until the new program ends, which finds its place
+//! [taken](crate::ShmError::Taken). So it must drop its [`Endpoint`](crate::Endpoint) before, which tells the others
+//! that it leaves; the new program may join in another place.
 
 mod kernel;
 #[cfg(all(test, not(mq_loom)))]
