@@ -71,6 +71,9 @@ impl<M> EngineOptions<M> {
     /// another thread's next operation, a moment before the message can be received, and if the use falls and reaches
     /// the mark again before the call is made, there is one call for both.
     ///
+    /// If the call panics, the operation does, although its message is queued: it must not be given to the engine
+    /// again. Later calls are made as before.
+    ///
     /// ```
     /// use std::sync::mpsc::channel;
     ///

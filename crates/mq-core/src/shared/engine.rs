@@ -104,7 +104,8 @@ impl<Q: MatchQueues> fmt::Debug for SharedEngine<Q> {
     }
 }
 
-/// What a callback that panics leaves behind is said with each operation.
+/// What a callback that panics leaves behind is said with each operation, and with
+/// [`high_water`](EngineOptions::high_water).
 impl<Q: MatchQueues> UnwindSafe for SharedEngine<Q> {}
 impl<Q: MatchQueues> RefUnwindSafe for SharedEngine<Q> {}
 

@@ -79,6 +79,10 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     ///
     /// # Cost
     /// Takes all locks of each context in turn.
+    ///
+    /// # Panics
+    /// If dropping a payload panics. The other entries of its context are dropped too; contexts whose turn had not come
+    /// keep theirs, and another call drops them.
     pub fn clear(&self) {
         for context in self.directory.contexts() {
             drop(context.clear());
