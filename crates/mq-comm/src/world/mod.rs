@@ -8,8 +8,6 @@ mod threads;
 
 use core::cell::RefCell;
 use core::ops::Deref;
-use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use mq_shm::{Endpoint, Mapped, Process, ShmError};
@@ -317,7 +315,7 @@ impl World {
             Meeting::Nowhere => join(Mapped::create(geometry)?),
             Meeting::Descriptor(number) => {
                 let what = format!("MQ_SEGMENT=fd:{number}");
-                let memory = Mapped::open(reopen(*number, &what)?, &what)?;
+                let memory = inherited(*number, &what)?;
                 let processes = mq_shm::segment::Memory::geometry(&memory).processes();
                 if processes != start.size {
                     let message = format!(
@@ -354,19 +352,17 @@ impl World {
     }
 }
 
-/// A new descriptor for the file behind an inherited one.
-fn reopen(number: u32, what: &str) -> Result<OwnedFd, Error> {
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .open(format!("/proc/self/fd/{number}"))
-        .map_err(|error| {
+/// The segment behind a descriptor that this process has inherited.
+fn inherited(number: u32, what: &str) -> Result<Mapped, Error> {
+    Mapped::inherited(number, what).map_err(|error| match error {
+        ShmError::System { reason, .. } => {
             let message = format!(
-                "{what} is not a segment that this process has inherited ({error}): start it with `mq run`; if it was, \
+                "{what} is not a segment that this process has inherited ({reason}): start it with `mq run`; if it was, \
                  something in between has closed the descriptor, as Python's subprocess does without \
                  `close_fds=False`"
             );
             Error::start(StartCause::Segment, message)
-        })?;
-    Ok(file.into())
+        }
+        other => other.into(),
+    })
 }

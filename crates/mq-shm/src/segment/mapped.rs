@@ -1,7 +1,7 @@
 //! A segment shared between processes: a memory file that each one maps.
 //!
-//! The file of [`Mapped::create`] has no name: processes that inherit its descriptor share it, and it
-//! disappears with the last of them however they end. Processes without a common parent to hand them a
+//! The file of [`Mapped::create`] has no name: processes that [inherit](Mapped::inherited) a descriptor of it share it,
+//! and it disappears with the last of them however they end. Processes without a common parent to hand them a
 //! descriptor [meet](Mapped::meet), as those of a world do. If they cannot have sockets they may open a
 //! [name](Mapped::named) instead, which some process has to remove.
 #![allow(unsafe_code, reason = "maps memory and lays types over it")]
@@ -47,8 +47,8 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// Makes a segment without a name, for processes that inherit its descriptor. The descriptor is closed on
-    /// `exec` unless that is changed.
+    /// Makes a segment without a name, for processes that inherit a descriptor: its own is closed on `exec`,
+    /// [`inheritable`](Self::inheritable) gives one that is not.
     ///
     /// # Errors
     /// [`ShmError::System`] if the kernel has no memory file to give, [`ShmError::NoMemory`] if there is no
@@ -183,12 +183,17 @@ impl Mapped {
     /// [`ShmError::System`] if the system does not say.
     pub fn committed(&self) -> Result<u64, ShmError> {
         let looking = "looking at the segment";
-        self.file.check().map_err(|reason| ShmError::System {
-            what: looking.into(),
-            reason,
-        })?;
+        self.check_file(looking)?;
         let status = fstat(&self.file).map_err(system(looking))?;
         Ok(status.st_blocks as u64 * 512)
+    }
+
+    /// An error if the program has closed the segment's descriptor; `what` was to be done.
+    pub(super) fn check_file(&self, what: &str) -> Result<(), ShmError> {
+        self.file.check().map_err(|reason| ShmError::System {
+            what: what.into(),
+            reason,
+        })
     }
 
     /// Maps the pages of a part that has memory into this process, all at once: otherwise each is mapped when

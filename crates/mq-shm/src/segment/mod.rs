@@ -6,6 +6,7 @@
 mod file;
 mod header;
 mod heap;
+mod inherited;
 mod mapped;
 mod mapping;
 mod meeting;

@@ -6,7 +6,7 @@
 mod untried;
 
 use std::env;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ pub(crate) fn at_most(seconds: u64) -> Duration {
 
 /// Starts this program again as process `me` of a segment, to run the test `test`.
 pub(crate) fn spawn(segment: &Mapped, test: &str, me: u32, settings: &[(&str, &str)]) -> Child {
-    let file = rustix::io::dup(segment.file()).unwrap();
+    let file = segment.inheritable().unwrap();
     let mut command = Command::new(env::current_exe().unwrap());
     command
         .args([test, "--exact", "--nocapture"])
@@ -71,10 +71,7 @@ pub(crate) fn spawn(segment: &Mapped, test: &str, me: u32, settings: &[(&str, &s
 pub(crate) fn spawned(options: Options) -> Option<Endpoint> {
     let number = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
     let (file, me) = (number("MQ_TEST_FILE")?, number("MQ_TEST_PROCESS")?);
-    // SAFETY: it was inherited for this, and nothing else in this program knows of it.
-    #[allow(unsafe_code)]
-    let file = unsafe { OwnedFd::from_raw_fd(file as i32) };
-    let memory = Mapped::open(file, "the test's segment").unwrap();
+    let memory = Mapped::inherited(file, "the test's segment").unwrap();
     Some(Endpoint::join(memory, Process(me), options).unwrap())
 }
 

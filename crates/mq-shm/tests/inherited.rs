@@ -1,0 +1,63 @@
+//! A descriptor that is inherited, by its number.
+
+mod common;
+
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use mq_shm::segment::Memory;
+use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process, Sent};
+use rustix::io::{FdFlags, fcntl_getfd};
+
+fn number_of(file: &OwnedFd) -> u32 {
+    u32::try_from(file.as_raw_fd()).unwrap()
+}
+
+#[test]
+fn only_what_is_to_be_inherited_is() {
+    let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let file = segment.inheritable().unwrap();
+    let is_closed = |file| fcntl_getfd(file).unwrap() == FdFlags::CLOEXEC;
+    let opened = Mapped::inherited(number_of(&file), "a child's segment").unwrap();
+    assert_eq!(opened.geometry(), segment.geometry());
+    assert!(is_closed(segment.file()) && is_closed(opened.file()));
+    assert_eq!(
+        fcntl_getfd(&file),
+        Ok(FdFlags::empty()),
+        "it is as it was, since somebody else may count on it"
+    );
+}
+
+#[test]
+fn a_child_that_is_told_the_number_joins() {
+    let _dog = common::watchdog(60);
+    if let Some(mut endpoint) = common::spawned(Options::default()) {
+        let sent = endpoint.try_send(Process(0), [7, 0], b"hello", 0).unwrap();
+        drop(endpoint);
+        std::process::exit(i32::from(sent != Sent::Whole));
+    }
+    let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let test = "a_child_that_is_told_the_number_joins";
+    let mut child = common::spawn(&segment, test, 1, &[]);
+    assert!(child.wait().unwrap().success());
+    let mut endpoint = Endpoint::join(segment, Process(0), Options::default()).unwrap();
+    assert!(matches!(endpoint.poll(), Ok(Some(Arrival::Message(_)))));
+}
+
+#[test]
+fn a_number_that_is_no_segment_is_an_error_that_names_it() {
+    let said = |number: u32| {
+        let opened = Mapped::inherited(number, "SEGMENT");
+        opened.unwrap_err().to_string()
+    };
+    let none = said(999_999_999);
+    assert!(
+        none.starts_with("opening SEGMENT, which is to be a descriptor that was inherited: "),
+        "{none}"
+    );
+    let file = tempfile::tempfile().unwrap();
+    let empty = said(number_of(&file.into()));
+    assert!(empty.starts_with("SEGMENT is not a segment"), "{empty}");
+    let (pipe, _other_end) = rustix::pipe::pipe().unwrap();
+    let of_pipe = said(number_of(&pipe));
+    assert!(of_pipe.starts_with("reading SEGMENT: "), "{of_pipe}");
+}
