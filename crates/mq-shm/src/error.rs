@@ -64,6 +64,14 @@ pub enum ShmError {
         /// joining and that takes long.
         pid: u32,
     },
+    /// All numbers are or were in use in this segment.
+    #[error(
+        "all {processes} processes of the segment have joined, and a place can be joined only once: make segments for more processes than will ever join, those that end and are replaced included"
+    )]
+    Full {
+        /// Processes of the segment.
+        processes: u32,
+    },
     /// The memory is not a segment.
     #[error("{what} is not a segment of mq: it begins with {found:#018x}")]
     Foreign {

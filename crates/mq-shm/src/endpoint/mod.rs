@@ -22,6 +22,7 @@
 //!
 //! | file | of |
 //! | --- | --- |
+//! | `join` | joining |
 //! | `send`, `cells` | sending, and the cells and fastboxes that it takes |
 //! | `receive`, `inlets`, `short`, `incoming` | receiving; the fastboxes that are looked at, messages that lie there, and those in cells |
 //! | `rings`, `transfer` | large messages through a ring; `single_copy`, `cooperative`: read from the sender's memory; `buffers`: from a shared buffer |
@@ -36,6 +37,7 @@ mod cooperative;
 mod deaths;
 mod incoming;
 mod inlets;
+mod join;
 mod peer;
 mod receive;
 mod rest;
@@ -67,7 +69,6 @@ use crate::pool::Pool;
 use crate::segment::{Mapped, Memory};
 use crate::sleeper::{self, Fences};
 use crate::steps::{Step, step};
-use crate::sync::Ordering;
 use crate::wait::Patience;
 use peer::Peer;
 
@@ -173,69 +174,6 @@ pub struct Endpoint<M: Memory = Mapped> {
 }
 
 impl<M: Memory> Endpoint<M> {
-    /// Joins a segment as one of its processes.
-    ///
-    /// # Errors
-    /// [`ShmError::NoSuchProcess`] for a number outside the segment, [`ShmError::Taken`] if the number is
-    /// or was in use, by this process or another.
-    pub fn join(memory: M, me: Process, mut options: Options) -> Result<Self, ShmError> {
-        let geometry = *memory.geometry();
-        geometry.check(me)?;
-        let processes = geometry.processes();
-        let shown = Box::new(Shown::new(single_copy::token(me, memory.pid())));
-        let place = memory.place(me);
-        liveness::join(place, me, memory.pid())?;
-        step(Step::Joining);
-        place.token.store(shown.token(), Ordering::Relaxed);
-        place
-            .token_at
-            .store(core::ptr::from_ref(&*shown) as u64, Ordering::Relaxed);
-        liveness::joined(place, me)?;
-        step(Step::Joined);
-        // Without any, nothing that needs a cell would ever be sent.
-        options.tuning.credits = options.tuning.credits.max(1);
-        options.tuning.grow = options.tuning.grow.max(1);
-        let patience = options
-            .patience
-            .unwrap_or_else(|| Patience::for_processes(processes));
-        // Threads are where their process is.
-        let is_process = memory.pid() != 0;
-        Ok(Self {
-            me,
-            origin: Origin::here(),
-            options,
-            fences: Fences::agree(),
-            patience,
-            // A process that may use fewer cores than there are processes may still have one for itself.
-            ask_in: (options.patience.is_none() && is_process).then(|| match patience {
-                Patience::YIELDING => 0,
-                _ => patience.asks_after(),
-            }),
-            #[cfg(not(mq_loom))]
-            absent: 0,
-            awaits_room: false,
-            peers: (0..processes)
-                .map(|number| Peer::new(place_of(&memory, Process(number))))
-                .collect(),
-            place: place_of(&memory, me),
-            pool: Pool::new(me, processes),
-            counters: Counters::default(),
-            inbox: Inbox::default(),
-            inlets: Inlets::default(),
-            rotation: Rotation::default(),
-            peeked: (me, 0),
-            naming: Vec::new(),
-            deaths: Deaths::new(processes),
-            has_failed: false,
-            is_of_panic: std::thread::panicking(),
-            rings: rings::Rings::default(),
-            buffers: buffers::Buffers::default(),
-            shown,
-            offers: 0,
-            memory,
-        })
-    }
-
     /// The number of this process.
     #[inline]
     #[must_use]
@@ -357,11 +295,6 @@ impl<M: Memory> Drop for Endpoint<M> {
             sleeper::wake(&peer.place, self.fences);
         }
     }
-}
-
-fn place_of<M: Memory>(memory: &M, process: Process) -> Found<Place> {
-    // SAFETY: the segment lives as long as the endpoint that remembers this, and does not move.
-    unsafe { Found::at(memory.place(process)) }
 }
 
 #[cfg(all(test, not(mq_loom)))]

@@ -16,7 +16,7 @@ use crate::channel::Policy;
 use crate::endpoint::deaths::Ending;
 use crate::fastbox::SLOTS;
 use crate::segment::Heap;
-use crate::sync::AtomicU32;
+use crate::sync::{AtomicU32, Ordering};
 use crate::wait::Idle;
 
 /// More looks than a process that sleeps between them takes in the time of the test.

@@ -1,11 +1,11 @@
-//! A descriptor that is inherited, by its number.
+//! How processes come to a segment: by a descriptor that is inherited, and to a place.
 
 mod common;
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use mq_shm::segment::Memory;
-use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process, Sent};
+use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process, Sent, ShmError};
 use rustix::io::{FdFlags, fcntl_getfd};
 
 fn number_of(file: &OwnedFd) -> u32 {
@@ -41,6 +41,24 @@ fn a_child_that_is_told_the_number_joins() {
     assert!(child.wait().unwrap().success());
     let mut endpoint = Endpoint::join(segment, Process(0), Options::default()).unwrap();
     assert!(matches!(endpoint.poll(), Ok(Some(Arrival::Message(_)))));
+}
+
+#[test]
+fn who_is_not_told_a_place_takes_the_first_that_is_free() {
+    let segment = Mapped::create(Geometry::new(3).unwrap()).unwrap();
+    let open = || {
+        let file = segment.file().try_clone_to_owned().unwrap();
+        Mapped::open(file, "a copy").unwrap()
+    };
+    let any = || Endpoint::join_any(open(), Options::default());
+    let second = Endpoint::join(open(), Process(1), Options::default()).unwrap();
+    let (first, third) = (any().unwrap(), any().unwrap());
+    let all = [first.me(), second.me(), third.me()];
+    assert_eq!(all, [0, 1, 2].map(Process));
+    // A place is never free again.
+    drop(second);
+    let error = any().unwrap_err();
+    assert!(matches!(error, ShmError::Full { processes: 3 }), "{error}");
 }
 
 #[test]
