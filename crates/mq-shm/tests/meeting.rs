@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +13,8 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use common::{at_most, dev_shm_is_there, untried, watchdog};
-use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process};
+use mq_shm::segment::Memory;
+use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process, ShmError};
 use rustix::fs::fstat;
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Pid, Signal, Uid, geteuid, kill_process};
@@ -253,6 +255,29 @@ fn a_name_is_made_once_opened_often_and_forgotten() {
     let mut bob = Endpoint::join(second, Process(1), Options::default()).unwrap();
     let _ = alice.try_send(Process(1), [1, 2], b"x", 0).unwrap();
     assert!(matches!(bob.poll().unwrap(), Some(Arrival::Message(_))));
+}
+
+#[test]
+fn who_only_opens_a_name_founds_nothing() {
+    if !dev_shm_is_there("a name that is not there") {
+        return;
+    }
+    let name = format!("/test-mq-existing-{}", std::process::id());
+    let is_missing = || {
+        let error = Mapped::named_existing(&name).unwrap_err();
+        assert!(error.to_string().contains(&name), "{error}");
+        matches!(error, ShmError::System { reason, .. } if reason.kind() == ErrorKind::NotFound)
+    };
+    assert!(is_missing(), "nobody has made it");
+    let geometry = Geometry::new(3).unwrap();
+    let made = Mapped::named(&name, geometry).unwrap();
+    let opened = Mapped::named_existing(&name);
+    Mapped::forget(&name).unwrap();
+    let opened = opened.unwrap();
+    assert_eq!(inode(&opened), inode(&made));
+    assert_eq!(*opened.geometry(), geometry);
+    assert!(is_missing(), "it was forgotten");
+    assert!(!std::path::Path::new("/dev/shm").join(&name[1..]).exists());
 }
 
 /// What a child is to do.

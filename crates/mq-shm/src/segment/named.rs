@@ -16,12 +16,22 @@ use crate::layout::Geometry;
 /// Names can be guessed, and another user's link would lead to any segment of this one's.
 const NO_LINK: shm::OFlags = shm::OFlags::from_bits_retain(OFlags::NOFOLLOW.bits());
 
+/// Only for their user.
+const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+/// For how long a process waits for the one that is making the segment.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 impl Mapped {
     /// Makes the segment of this name, or opens it if another process has made it.
     ///
     /// The name is that of a file in `/dev/shm`, which [`Mapped::forget`] removes, as soon as all have opened
-    /// it. A segment that cannot be completed leaves no name; processes that are killed before one of them
-    /// has removed it leave the file. [`Mapped::meet`] leaves nothing.
+    /// it: not before, as whoever comes later makes another segment, where it waits for others in vain. Where
+    /// processes may come at any time, one of them makes the segment and removes the name when nobody else is to
+    /// come, and the others [open](Self::named_existing) what is there.
+    ///
+    /// A segment that cannot be completed leaves no name; processes that are killed before one of them has removed it
+    /// leave the file. [`Mapped::meet`] leaves nothing.
     ///
     /// Memory is requested before it is used, and a lack of it is an error. A process that overwrites the
     /// segment can make others use parts for which no memory was requested: if `/dev/shm` is full, they then
@@ -32,21 +42,29 @@ impl Mapped {
     /// another geometry, [`ShmError::System`] if it is another user's, or if its maker does not finish it
     /// within ten seconds, after which the name is removed.
     pub fn named(name: &str, geometry: Geometry) -> Result<Self, ShmError> {
-        let mode = Mode::RUSR | Mode::WUSR;
         let flags = shm::OFlags::RDWR | shm::OFlags::CREATE | shm::OFlags::EXCL | NO_LINK;
         loop {
-            match shm::open(name, flags, mode) {
+            match shm::open(name, flags, MODE) {
                 Ok(file) => return Self::make(file, &geometry, name),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(system(&format!("making {name} in /dev/shm"))(error)),
             }
-            match Self::wait_for(name, mode, Duration::from_secs(10)) {
+            match Self::wait_for(name, MODE, PATIENCE) {
                 // Another job has removed the name meanwhile.
                 Err(ShmError::System { reason, .. })
                     if reason.kind() == io::ErrorKind::NotFound => {}
                 opened => return opened?.of_geometry(&geometry, name),
             }
         }
+    }
+
+    /// Opens the segment of this name, which another process has made, or is making; never makes one.
+    ///
+    /// # Errors
+    /// As [`named`](Self::named); [`ShmError::System`] with [`NotFound`](io::ErrorKind::NotFound) if there is no such
+    /// name: nobody has made the segment yet, or its name has been removed.
+    pub fn named_existing(name: &str) -> Result<Self, ShmError> {
+        Self::wait_for(name, MODE, PATIENCE)
     }
 
     /// Makes a segment of a file that is new and that no other process uses.
@@ -95,7 +113,8 @@ impl Mapped {
         }
     }
 
-    /// Removes the name of a segment; those that have opened it keep it.
+    /// Removes the name of a segment; those that have opened it keep it. For one process, once all that are ever to
+    /// open it have: whoever calls [`named`](Self::named) after that makes another segment.
     ///
     /// # Errors
     /// [`ShmError::System`] if there is no such name.
