@@ -23,6 +23,9 @@
 //! # Ok::<(), mq_shm::ShmError>(())
 //! ```
 //!
+//! `examples/two_processes.rs` in the repository does it with a parent and its child, and sends a long message
+//! through a ring: announced, asked for, pushed, pulled and acknowledged.
+//!
 //! | module | holds |
 //! | --- | --- |
 //! | [`segment`] | the shared memory: made, opened, checked; a heap form for tests |
