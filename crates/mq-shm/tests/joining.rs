@@ -3,7 +3,10 @@
 mod common;
 
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
+use mq_shm::liveness::Gone;
 use mq_shm::segment::Memory;
 use mq_shm::{Arrival, Endpoint, Geometry, Mapped, Options, Process, Sent, ShmError};
 use rustix::io::{FdFlags, fcntl_getfd};
@@ -41,6 +44,31 @@ fn a_child_that_is_told_the_number_joins() {
     assert!(child.wait().unwrap().success());
     let mut endpoint = Endpoint::join(segment, Process(0), Options::default()).unwrap();
     assert!(matches!(endpoint.poll(), Ok(Some(Arrival::Message(_)))));
+}
+
+#[test]
+fn who_replaces_its_program_is_known_to_have_ended_when_the_new_one_has() {
+    let _dog = common::watchdog(60);
+    if let Some(mut endpoint) = common::spawned(Options::default()) {
+        let sent = endpoint.try_send(Process(0), [7, 0], b"hello", 0).unwrap();
+        assert_eq!(sent, Sent::Whole);
+        let error = Command::new("sleep").arg("600").exec();
+        panic!("{error}");
+    }
+    let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+    let test = "who_replaces_its_program_is_known_to_have_ended_when_the_new_one_has";
+    let mut child = common::spawn(&segment, test, 1, &[]);
+    let mut endpoint = Endpoint::join(segment, Process(0), Options::default()).unwrap();
+    let program = || std::fs::read(format!("/proc/{}/comm", child.id())).unwrap();
+    while program() != b"sleep\n" {
+        std::thread::yield_now();
+    }
+    assert!(matches!(endpoint.poll(), Ok(Some(Arrival::Message(_)))));
+    assert_eq!(endpoint.check_peers(), 0, "it is the same process");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(endpoint.check_peers(), 1);
+    assert_eq!(endpoint.gone(Process(1)), Some(Gone::Died));
 }
 
 #[test]
