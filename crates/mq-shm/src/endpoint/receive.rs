@@ -18,7 +18,8 @@ use crate::segment::{Mapped, Memory};
 use crate::steps::{Step, step};
 use crate::sync::Ordering;
 
-/// What a poll has found.
+/// What a poll has found. It borrows the endpoint until it is dropped, so a `match` over it cannot send in its arms:
+/// what is to be answered is taken out of it, and answered behind.
 #[derive(Debug)]
 pub enum Arrival<'a, M: Memory = Mapped> {
     /// A message, or a part of one that is longer than a cell.
