@@ -487,7 +487,7 @@ typedef struct mq_known {
   uint32_t context;
   // The last rank of the context.
   uint32_t last_rank;
-  // The promises of the context, as in `mq_context_options`.
+  // The promises of the context, as in `mq_context_options`, without `MQ_ALLOW_OVERTAKING`, which no call checks.
   uint32_t promises;
 } mq_known;
 

@@ -480,7 +480,7 @@ impl Matching {
         }
     }
 
-    /// The engine would have to ask the queues of every context that it ever had at a time.
+    /// Counts off what has left. To ask the engine instead takes time for each context that it ever had at a time.
     fn have_left(&mut self, left: Left) {
         self.posted -= left.posted;
         self.unexpected -= left.unexpected;

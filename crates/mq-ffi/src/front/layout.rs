@@ -157,7 +157,7 @@ pub struct mq_known {
     pub context: u32,
     /// The last rank of the context.
     pub last_rank: u32,
-    /// The promises of the context, as in `mq_context_options`.
+    /// The promises of the context, as in `mq_context_options`, without `MQ_ALLOW_OVERTAKING`, which no call checks.
     pub promises: u32,
 }
 

@@ -18,7 +18,7 @@ pub(super) fn learn(front: &mut mq_front, matching: &Matching, context: u32) {
     }
 }
 
-/// A context is removed: what the front knows about it is void.
+/// A context is removed, or gets other terms: what the front knows about it is void.
 pub(crate) fn forget(front: &mut mq_front, context: u32) {
     front.forget(context);
 }
