@@ -15,12 +15,11 @@ use crate::limits::{Listener, budget, high_water};
 use crate::matching::{Matching, Message, RemovedOf};
 use crate::session::session_of;
 use crate::status::{
-    MQ_ERR_ARGUMENT, MQ_ERR_MEMORY, MQ_ERR_NULL, MQ_ERR_STRUCTURE, MQ_ERR_UNKNOWN_CONTEXT, MQ_NONE,
-    status_of,
+    MQ_ERR_ARGUMENT, MQ_ERR_MEMORY, MQ_ERR_NULL, MQ_ERR_STRUCTURE, MQ_NONE, status_of,
 };
 use crate::types::{
-    MQ_ALLOW_OVERTAKING, MQ_LOCKED, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG, MQ_NO_FRONT, MQ_STATISTICS,
-    mq_context_options, mq_engine_options,
+    MQ_LOCKED, MQ_NO_FRONT, MQ_STATISTICS, mq_context_options, mq_engine_options, promise_bits,
+    read_promises,
 };
 use crate::watch::Watch;
 
@@ -269,9 +268,9 @@ pub unsafe extern "C" fn mq_context_update(
         }
         let promises = options.map_or(0, |options| options.promises);
         let last_rank = options.map_or(0, |options| options.size).wrapping_sub(1);
-        let before = entered.matching.limits(context);
-        let (most, promised) = before.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
-        if last_rank < most || promises & !promised & (MQ_NO_ANY_SOURCE | MQ_NO_ANY_TAG) != 0 {
+        let before = entered.matching.limits(context)?;
+        let added = promises & !promise_bits(&before);
+        if last_rank < before.last_rank || added & front::CHECKED_PROMISES != 0 {
             front::check(&entered.front, context, last_rank, promises)?;
         }
         let engine = entered.matching.engine_mut();
@@ -294,7 +293,7 @@ fn terms(options: Option<&mq_context_options>) -> Result<ContextOptions, c_int> 
     if options.reserved != [0; 2] {
         return Err(MQ_ERR_ARGUMENT);
     }
-    let terms = promises(options.promises)?;
+    let terms = read_promises(options.promises)?;
     Ok(match options.size {
         0 => terms,
         size => terms.size(size),
@@ -312,23 +311,6 @@ fn structure(options: Option<&mq_context_options>) -> *const c_char {
     options.map_or(ptr::null(), |options| options.structure)
 }
 
-fn promises(bits: u32) -> Result<ContextOptions, c_int> {
-    let mut options = ContextOptions::new();
-    if bits & !(MQ_NO_ANY_SOURCE | MQ_NO_ANY_TAG | MQ_ALLOW_OVERTAKING) != 0 {
-        return Err(MQ_ERR_ARGUMENT);
-    }
-    if bits & MQ_NO_ANY_SOURCE != 0 {
-        options = options.no_any_source();
-    }
-    if bits & MQ_NO_ANY_TAG != 0 {
-        options = options.no_any_tag();
-    }
-    if bits & MQ_ALLOW_OVERTAKING != 0 {
-        options = options.allow_overtaking();
-    }
-    Ok(options)
-}
-
 /// Removes a context and hands every entry left in it to `back` (which may be null), receives first.
 ///
 /// Errors: `MQ_ERR_NULL`, `MQ_ERR_ENGINE`, `MQ_ERR_REENTRANT`, `MQ_ERR_UNKNOWN_CONTEXT`.
@@ -343,8 +325,7 @@ pub unsafe extern "C" fn mq_context_free(
     user: *mut c_void,
 ) -> c_int {
     let body = |entered: &mut crate::gate::Entered<'_>| {
-        let engine = entered.matching.engine();
-        engine.limits(context).ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
+        entered.matching.check_context(context)?;
         forget(&mut entered.front, context);
         let give_back = &mut |removed: &RemovedOf| give_back(removed, back, user);
         let freed = if front::is_all_there_is_and_lacks(&entered.front, context) {

@@ -13,6 +13,7 @@ use crate::shown::{Shown, mq_entry};
 use crate::status::{
     MQ_ERR_NO_STATISTICS, MQ_ERR_NULL, MQ_ERR_UNKNOWN_CONTEXT, MQ_MATCHED, MQ_NONE,
 };
+use crate::types::promise_bits;
 
 /// Called with an entry.
 pub type mq_entry_fn =
@@ -141,8 +142,7 @@ pub unsafe extern "C" fn mq_context_visit(
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
         let visitor = visitor.ok_or(MQ_ERR_NULL)?;
-        let known = entered.matching.limits(context);
-        known.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
+        entered.matching.check_context(context)?;
         let mut has_stopped = false;
         entered.visit(&mut |entry, owners| {
             if entry.context() == context && !has_stopped {
@@ -172,12 +172,11 @@ pub unsafe extern "C" fn mq_context_get(
     promises: *mut u32,
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
-        let terms = entered.matching.terms(context);
-        let (ranks, made) = terms.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
+        let limits = entered.matching.limits(context)?;
         // SAFETY: as required of the caller.
-        unsafe { write(size, ranks) };
+        unsafe { write(size, limits.size().unwrap_or(0)) };
         // SAFETY: as required of the caller.
-        unsafe { write(promises, made) };
+        unsafe { write(promises, promise_bits(&limits)) };
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
@@ -260,8 +259,7 @@ pub unsafe extern "C" fn mq_lengths_by_source(
     unexpected: *mut u64,
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
-        let known = entered.matching.limits(context);
-        known.ok_or(MQ_ERR_UNKNOWN_CONTEXT)?;
+        entered.matching.check_context(context)?;
         // SAFETY: as required of the caller.
         let posted = unsafe { numbers(posted, ranks) };
         // SAFETY: as required of the caller.

@@ -4,15 +4,16 @@ use core::ffi::{c_int, c_void};
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::AnyQueues;
-use mq_core::{Arrive, Engine, Entry, Error, Footprint, Handle, MessageHandle, Post, Removed};
+use mq_core::{
+    Arrive, Engine, Entry, Error, Footprint, Handle, Limits, MessageHandle, Post, Removed,
+};
 
 use crate::aliases::Aliases;
 use crate::allocator;
 use crate::allocator::Debt;
 use crate::front;
 use crate::shown::Shown;
-use crate::status::{MQ_ERR_MEMORY, status_of};
-use crate::types::{MQ_ALLOW_OVERTAKING, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
+use crate::status::{MQ_ERR_MEMORY, MQ_ERR_UNKNOWN_CONTEXT, status_of};
 use crate::watch::Watch;
 
 /// A message of the caller's, and the bytes that count against the byte budget.
@@ -97,29 +98,18 @@ impl Matching {
         self.uses_front
     }
 
-    /// The size of a context, 0 if it is unknown, and its promises.
-    pub(crate) fn terms(&self, context: u32) -> Option<(u32, u32)> {
-        let limits = self.engine.limits(context)?;
-        let promises = [
-            (limits.no_any_source, MQ_NO_ANY_SOURCE),
-            (limits.no_any_tag, MQ_NO_ANY_TAG),
-            (limits.allow_overtaking, MQ_ALLOW_OVERTAKING),
-        ];
-        let made = promises.into_iter().filter(|(is_made, _)| *is_made);
-        let made = made.fold(0, |all, (_, promise)| all | promise);
-        Some((limits.size().unwrap_or(0), made))
+    /// What a context admits.
+    ///
+    /// # Errors
+    /// `MQ_ERR_UNKNOWN_CONTEXT`.
+    pub(crate) fn limits(&self, context: u32) -> Result<Limits, c_int> {
+        self.engine.limits(context).ok_or(MQ_ERR_UNKNOWN_CONTEXT)
     }
 
-    /// The last rank of a context and its promises, as bits.
-    pub(crate) fn limits(&self, context: u32) -> Option<(u32, u32)> {
-        let limits = self.engine.limits(context)?;
-        let source = if limits.no_any_source {
-            MQ_NO_ANY_SOURCE
-        } else {
-            0
-        };
-        let tag = if limits.no_any_tag { MQ_NO_ANY_TAG } else { 0 };
-        Some((limits.last_rank, source | tag))
+    /// # Errors
+    /// `MQ_ERR_UNKNOWN_CONTEXT`.
+    pub(crate) fn check_context(&self, context: u32) -> Result<(), c_int> {
+        self.limits(context).map(drop)
     }
 
     /// A context has another size and other promises.

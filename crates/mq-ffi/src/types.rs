@@ -3,7 +3,9 @@
 use core::ffi::{c_char, c_int, c_void};
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
-use mq_core::{ContextId, Handle, MessageHandle, Rank, Source, Tag, TrafficClass};
+use mq_core::{
+    ContextId, ContextOptions, Handle, Limits, MessageHandle, Rank, Source, Tag, TrafficClass,
+};
 
 use crate::class;
 use crate::session::mq_session;
@@ -314,6 +316,36 @@ impl mq_message_handle {
         let name = Handle::new(ContextId(self.context), self.slot, self.sequence);
         MessageHandle::new(name)
     }
+}
+
+/// The promises of a context, as bits.
+pub(crate) fn promise_bits(limits: &Limits) -> u32 {
+    let promises = [
+        (limits.no_any_source, MQ_NO_ANY_SOURCE),
+        (limits.no_any_tag, MQ_NO_ANY_TAG),
+        (limits.allow_overtaking, MQ_ALLOW_OVERTAKING),
+    ];
+    let made = promises.into_iter().filter(|(is_made, _)| *is_made);
+    made.fold(0, |all, (_, promise)| all | promise)
+}
+
+/// # Errors
+/// A status.
+pub(crate) fn read_promises(bits: u32) -> Result<ContextOptions, c_int> {
+    let mut options = ContextOptions::new();
+    if bits & !(MQ_NO_ANY_SOURCE | MQ_NO_ANY_TAG | MQ_ALLOW_OVERTAKING) != 0 {
+        return Err(MQ_ERR_ARGUMENT);
+    }
+    if bits & MQ_NO_ANY_SOURCE != 0 {
+        options = options.no_any_source();
+    }
+    if bits & MQ_NO_ANY_TAG != 0 {
+        options = options.no_any_tag();
+    }
+    if bits & MQ_ALLOW_OVERTAKING != 0 {
+        options = options.allow_overtaking();
+    }
+    Ok(options)
 }
 
 #[inline(always)]

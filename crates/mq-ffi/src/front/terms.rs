@@ -5,15 +5,18 @@ use core::ffi::c_int;
 use super::layout::{mq_front, mq_known, mq_parked};
 use crate::matching::Matching;
 use crate::status::{MQ_ERR_ANY_SOURCE, MQ_ERR_ANY_TAG, MQ_ERR_RANK};
-use crate::types::{MQ_ANY_SOURCE, MQ_ANY_TAG, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG};
+use crate::types::{MQ_ANY_SOURCE, MQ_ANY_TAG, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG, promise_bits};
+
+/// The promises that calls check, and so those that a front holds.
+pub(crate) const CHECKED_PROMISES: u32 = MQ_NO_ANY_SOURCE | MQ_NO_ANY_TAG;
 
 #[cold]
 pub(super) fn learn(front: &mut mq_front, matching: &Matching, context: u32) {
-    if let Some((last_rank, promises)) = matching.limits(context) {
+    if let Ok(limits) = matching.limits(context) {
         front.learn(mq_known {
             context,
-            last_rank,
-            promises,
+            last_rank: limits.last_rank,
+            promises: promise_bits(&limits) & CHECKED_PROMISES,
         });
     }
 }
