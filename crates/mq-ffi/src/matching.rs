@@ -1,13 +1,15 @@
 //! [`Matching`]: an engine's queues, and what is recorded about them, behind all calls.
 
+mod counts;
+mod removal;
+
 use core::ffi::{c_int, c_void};
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::AnyQueues;
-use mq_core::{
-    Arrive, Engine, Entry, Error, Footprint, Handle, Limits, MessageHandle, Post, Removed,
-};
+use mq_core::{Arrive, Engine, Entry, Footprint, Handle, Limits, MessageHandle, Post, Removed};
 
+pub(crate) use self::removal::purge;
 use crate::aliases::Aliases;
 use crate::allocator;
 use crate::allocator::Debt;
@@ -88,12 +90,6 @@ impl Matching {
         }
     }
 
-    /// Receives and messages queued.
-    #[inline(always)]
-    pub(crate) const fn lengths(&self) -> (u32, u32) {
-        (self.posted, self.unexpected)
-    }
-
     pub(crate) const fn may_use_front(&self) -> bool {
         self.uses_front
     }
@@ -123,57 +119,6 @@ impl Matching {
     /// Whether the engine has neither watch nor budget.
     pub(crate) const fn is_plain(&self) -> bool {
         self.plain
-    }
-
-    /// A receive was queued; returns whether it is one of few.
-    #[inline(always)]
-    pub(crate) const fn receive_added(&mut self) -> bool {
-        self.posted += 1;
-        self.posted <= self.few as u32
-    }
-
-    /// A message was queued; returns whether it is the first.
-    #[inline(always)]
-    pub(crate) const fn message_added(&mut self) -> bool {
-        self.unexpected += 1;
-        self.unexpected == 1
-    }
-
-    /// A step of [`plain`](crate::plain) has taken a receive out; returns whether that was the last one.
-    #[inline(always)]
-    pub(crate) const fn receive_left(&mut self) -> bool {
-        self.posted -= 1;
-        self.posted == 0
-    }
-
-    /// An entry was queued: whether a filling begins with it, as far as few entries can tell. Their number
-    /// grows until they are no longer few, unless others have left since the last one was queued.
-    pub(crate) fn begins(&mut self) -> bool {
-        let queued = self.posted.saturating_add(self.unexpected);
-        let Some(few) = u8::try_from(queued).ok().filter(|&few| few <= self.few) else {
-            return false;
-        };
-        few <= core::mem::replace(&mut self.few_then, few)
-    }
-
-    /// After a step before which there were this many entries: whether a filling begins with it, and whether
-    /// any has left.
-    pub(crate) fn compare(&mut self, (posted, unexpected): (u32, u32)) -> (bool, bool) {
-        let has_come = self.posted > posted || self.unexpected > unexpected;
-        let has_left = self.posted < posted || self.unexpected < unexpected;
-        (has_come && self.begins(), has_left)
-    }
-
-    /// All receives have been taken out.
-    pub(crate) const fn receives_taken(&mut self) {
-        self.posted = 0;
-    }
-
-    /// A step of [`plain`](crate::plain) has taken a message out; returns whether that was the last one.
-    #[inline(always)]
-    pub(crate) const fn message_left(&mut self) -> bool {
-        self.unexpected -= 1;
-        self.unexpected == 0
     }
 
     pub(crate) const fn engine(&self) -> &Engine<Queues> {
@@ -414,98 +359,11 @@ impl Matching {
         cancelled
     }
 
-    /// Removes what `select` chooses, of one context or of all.
-    pub(crate) fn purge(
-        &mut self,
-        context: Option<u32>,
-        select: &mut dyn FnMut(Shown) -> bool,
-        back: &mut dyn FnMut(&RemovedOf),
-    ) -> Result<(), c_int> {
-        let mut owners = self.aliases.owners();
-        let select = &mut |entry| select(owners.named(entry));
-        let mut left = Left::default();
-        let back = &mut |removed: &RemovedOf| left.hand(removed, back);
-        let purged = match &mut self.watch {
-            None => purge(
-                &mut self.engine,
-                context,
-                &mut |entry| select(Shown::of(&entry)),
-                &mut |removed| back(&removed),
-            ),
-            Some(watch) => watch.purge(&mut self.engine, context, select, back),
-        };
-        self.have_left(left);
-        purged.map_err(status_of)
-    }
-
-    pub(crate) fn free_context(
-        &mut self,
-        context: u32,
-        back: &mut dyn FnMut(&RemovedOf),
-    ) -> Result<(), c_int> {
-        let mut left = Left::default();
-        let back = &mut |removed: &RemovedOf| left.hand(removed, back);
-        let freed = match &mut self.watch {
-            None => self
-                .engine
-                .free_context(context, &mut |removed| back(&removed)),
-            Some(watch) => watch.free_context(&mut self.engine, context, back),
-        };
-        self.have_left(left);
-        freed.map_err(status_of)
-    }
-
-    /// The engine is about to be freed, and is not broken.
-    pub(crate) fn end(&mut self) {
-        if let Some(watch) = &mut self.watch {
-            watch.engine_freed(&mut self.engine);
-        }
-    }
-
     /// Shows every entry, a receive by its name in the queues.
     pub(crate) fn visit(&self, visitor: &mut dyn FnMut(Shown)) {
         match &self.watch {
             None => self.engine.visit(&mut |entry| visitor(Shown::of(&entry))),
             Some(watch) => self.engine.visit(&mut |entry| visitor(watch.shown(&entry))),
-        }
-    }
-
-    /// Counts off what has left. To ask the engine instead takes time for each context that it ever had at a time.
-    fn have_left(&mut self, left: Left) {
-        self.posted -= left.posted;
-        self.unexpected -= left.unexpected;
-    }
-}
-
-/// How many entries a call has removed.
-#[derive(Clone, Copy, Debug, Default)]
-struct Left {
-    posted: u32,
-    unexpected: u32,
-}
-
-impl Left {
-    fn hand(&mut self, removed: &RemovedOf, back: &mut dyn FnMut(&RemovedOf)) {
-        match removed {
-            Removed::Posted(..) => self.posted += 1,
-            Removed::Unexpected(..) => self.unexpected += 1,
-        }
-        back(removed);
-    }
-}
-
-/// Removes the entries that `select` chooses from one context, or from all; fails only if the context is unknown.
-pub(crate) fn purge(
-    engine: &mut Engine<Queues>,
-    context: Option<u32>,
-    select: &mut dyn FnMut(EntryOf<'_>) -> bool,
-    back: &mut dyn FnMut(RemovedOf),
-) -> Result<(), Error> {
-    match context {
-        Some(context) => engine.purge_context(context, select, back),
-        None => {
-            engine.purge(select, back);
-            Ok(())
         }
     }
 }
