@@ -3,6 +3,7 @@
 //! Receives and messages get numbers, kept in separate tables: the queues hold an index in place of
 //! the caller's cookie, so unwatched engines carry nothing of this.
 
+mod recording;
 mod removal;
 mod table;
 
@@ -11,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
-use mq_core::{ContextId, Engine, Entry, Handle, MessageHandle, Queue, Visits};
+use mq_core::{Engine, Entry, Handle, MessageHandle, Queue, Visits};
 
 use self::table::{Noted, Table};
 use crate::allocator::Debt;
@@ -34,9 +35,6 @@ pub(crate) struct Watch {
     /// program that polls does not fill the trace.
     missed: HashSet<MpiPattern>,
 }
-
-/// More probes that differ are recorded each time.
-const MISSED: usize = 4096;
 
 /// A context as the session knows it.
 #[derive(Clone, Copy, Debug)]
@@ -130,86 +128,6 @@ impl Watch {
             Queue::Unexpected => visits.unexpected,
         };
         self.each_tally(|tally| tally.searched(queue, visited));
-    }
-
-    /// The pattern with the session's number for its context.
-    fn pattern_in_session(&self, pattern: &MpiPattern) -> MpiPattern {
-        let context = self.session_context(pattern.context());
-        MpiPattern::new(context, pattern.source(), pattern.tag())
-    }
-
-    fn session_context(&self, context: ContextId) -> u32 {
-        self.contexts
-            .get(&context.0)
-            .map_or(0, |named| named.number)
-    }
-
-    fn record_receive(&self, pattern: &MpiPattern, matched: Option<u32>) -> u32 {
-        let Some(session) = &self.session else {
-            return 0;
-        };
-        session.record(|recorder| recorder.posted(&self.pattern_in_session(pattern), matched))
-    }
-
-    fn record_message(&self, envelope: &MpiEnvelope, matched: Option<u32>) -> u32 {
-        let Some(session) = &self.session else {
-            return 0;
-        };
-        let context = self.session_context(envelope.context());
-        let envelope = MpiEnvelope::new(context, envelope.source().0, envelope.tag().0);
-        session.record(|recorder| recorder.arrived(&envelope, matched))
-    }
-
-    fn record_probe(&self, pattern: &MpiPattern, seen: Option<u32>) {
-        if let Some(session) = &self.session {
-            let pattern = self.pattern_in_session(pattern);
-            session.record(|recorder| recorder.probed(&pattern, seen));
-        }
-    }
-
-    fn record_cancel(&self, receive: u32) {
-        if let Some(session) = &self.session {
-            session.record(|recorder| recorder.cancelled(receive));
-        }
-    }
-
-    /// The search turned out not to be the first half of a receive: it was a probe.
-    fn settle_search(&mut self) {
-        let Some(search) = self.pending.take() else {
-            return;
-        };
-        self.each_tally(Tally::probed);
-        let seen = search.seen.map(|(_, number)| number);
-        if seen.is_none() && self.would_miss_again(&search.pattern) {
-            return;
-        }
-        self.record_probe(&search.pattern, seen);
-    }
-
-    /// A message is queued: probes may see it. To empty a set takes the time of its room, so one that has much more
-    /// than it held goes.
-    fn forget_missed(&mut self) {
-        if self.missed.capacity() > 8 * self.missed.len() + 64 {
-            self.missed = HashSet::new();
-        } else {
-            self.missed.clear();
-        }
-    }
-
-    /// Whether the trace has a probe that tells of this one, which saw nothing: the same, with no message queued
-    /// since.
-    fn would_miss_again(&mut self, pattern: &MpiPattern) -> bool {
-        let Some(session) = &self.session else {
-            return true;
-        };
-        if self.missed.contains(pattern) {
-            session.probe_left_out();
-            return true;
-        }
-        if self.missed.len() < MISSED {
-            self.missed.insert(*pattern);
-        }
-        false
     }
 
     fn message_left(&mut self, message: Message) -> (Message, u32) {
