@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 
 use crate::front::{emptied, settle, steps};
 use crate::gate::{Way, front_of, guard_step, mq_engine, straight, way, write};
-use crate::matching::Matching;
+use crate::matching::{Matching, Waiting};
 use crate::operations::{operate, operate_with, show_message};
 use crate::plain::Outputs;
 use crate::status::{MQ_MATCHED, MQ_NONE};
@@ -236,7 +236,7 @@ pub(crate) unsafe extern "C" fn queue_receive_around(
     handle: *mut mq_handle,
 ) -> c_int {
     // SAFETY: as required of the caller.
-    unsafe { queue_receive(engine, pattern, receive, handle, false) }
+    unsafe { queue_receive(engine, pattern, receive, handle, Waiting::Receive) }
 }
 
 /// Queues a probe that waits for its message, like a receive: `mq_deliver` or `mq_arrive` hands it back, as a receive
@@ -257,7 +257,7 @@ pub unsafe extern "C" fn mq_queue_probe(
     handle: *mut mq_handle,
 ) -> c_int {
     // SAFETY: as required of the caller.
-    unsafe { queue_receive(engine, pattern, probe, handle, true) }
+    unsafe { queue_receive(engine, pattern, probe, handle, Waiting::Probe) }
 }
 
 /// # Safety
@@ -268,10 +268,10 @@ unsafe fn queue_receive(
     pattern: *const mq_pattern,
     receive: *mut c_void,
     handle: *mut mq_handle,
-    probes: bool,
+    waiting: Waiting,
 ) -> c_int {
     let body = |matching: &mut Matching, wanted: &mq_pattern| {
-        let queued = matching.queue_receive(wanted.read()?, receive, probes)?;
+        let queued = matching.queue_receive(wanted.read()?, receive, waiting)?;
         // SAFETY: as required of the caller.
         unsafe { write(handle, mq_handle::of(queued)) };
         Ok(MQ_NONE)

@@ -29,6 +29,13 @@ pub(crate) type Queues = AnyQueues<MpiPattern, *mut c_void, Message>;
 pub(crate) type EntryOf<'a> = Entry<'a, MpiPattern, *mut c_void, Message>;
 pub(crate) type RemovedOf = Removed<MpiPattern, *mut c_void, Message>;
 
+/// What waits among the posted receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    Receive,
+    Probe,
+}
+
 /// What posting did.
 pub(crate) enum Posted {
     Queued(Handle),
@@ -174,7 +181,10 @@ impl Matching {
     fn post_watched(&mut self, pattern: MpiPattern, receive: *mut c_void) -> Result<Posted, c_int> {
         match self.extract(&pattern)? {
             Some((envelope, message)) => Ok(Posted::Matched(envelope, message)),
-            None => Ok(Posted::Queued(self.queue_receive(pattern, receive, false)?)),
+            None => {
+                let handle = self.queue_receive(pattern, receive, Waiting::Receive)?;
+                Ok(Posted::Queued(handle))
+            }
         }
     }
 
@@ -264,13 +274,13 @@ impl Matching {
         &mut self,
         pattern: MpiPattern,
         receive: *mut c_void,
-        probes: bool,
+        waiting: Waiting,
     ) -> Result<Handle, c_int> {
         let (engine, debt) = (&mut self.engine, &mut self.debt);
         let handle = match &mut self.watch {
             None => engine.queue_receive(pattern, receive),
             Some(watch) => {
-                let handle = watch.queue_receive(engine, pattern, receive, probes, debt)?;
+                let handle = watch.queue_receive(engine, pattern, receive, waiting, debt)?;
                 self.posted += 1;
                 return Ok(handle);
             }

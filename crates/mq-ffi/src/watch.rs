@@ -16,7 +16,7 @@ use mq_core::{Engine, Entry, Handle, MessageHandle, Queue, Visits};
 
 use self::table::{Noted, Table};
 use crate::allocator::Debt;
-use crate::matching::{EntryOf, Message, Queues, Taken};
+use crate::matching::{EntryOf, Message, Queues, Taken, Waiting};
 use crate::session::{Session, Tally, mq_statistics};
 use crate::shown::Shown;
 use crate::status::{MQ_ERR_MEMORY, status_of};
@@ -249,7 +249,7 @@ impl Watch {
         engine: &mut Engine<Queues>,
         pattern: MpiPattern,
         cookie: *mut c_void,
-        probes: bool,
+        waiting: Waiting,
         debt: &mut Debt,
     ) -> Result<Handle, c_int> {
         // The preceding search was this receive's first half.
@@ -261,7 +261,7 @@ impl Watch {
         let index = self.receives.add(Noted {
             cookie,
             number: 0,
-            probes,
+            probes: waiting == Waiting::Probe,
         });
         match engine.queue_receive(pattern, index) {
             // Before anything is recorded about it.
@@ -271,22 +271,20 @@ impl Watch {
                 Err(MQ_ERR_MEMORY)
             }
             Ok(handle) => {
-                if probes {
+                match waiting {
+                    Waiting::Receive => {
+                        let number = self.record_receive(&pattern, None);
+                        self.receives.set_number(index, number);
+                        self.each_tally(|tally| tally.received(false));
+                    }
                     // It has looked and seen nothing. The rest of its life moves nothing, and the
                     // message that it waits for may go to a receive before anybody could see it.
-                    self.record_probe(&pattern, None);
-                } else {
-                    let number = self.record_receive(&pattern, None);
-                    self.receives.set_number(index, number);
-                }
-                self.each_tally(|tally| {
-                    if probes {
-                        tally.probed();
-                    } else {
-                        tally.received(false);
+                    Waiting::Probe => {
+                        self.record_probe(&pattern, None);
+                        self.each_tally(Tally::probed);
                     }
-                    tally.queued(Queue::Posted, 0);
-                });
+                }
+                self.each_tally(|tally| tally.queued(Queue::Posted, 0));
                 Ok(handle)
             }
             Err(refused) => {
