@@ -1,25 +1,18 @@
 //! Traces that end before what they record does.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use mq_trace::{Header, Span};
+use mq_trace::{Header, Span, reason_file};
 
 use crate::report::some;
 
-/// The ending, in place of the trace's, of the file in which a library says why it ended a trace early.
-const ENDED: &str = "ended";
-/// What an empty one says: there was no room.
+/// What an empty [`reason_file`] says: there was no room.
 const NO_REASON: &str = "the reason could not be written";
 /// What a header says that calls its trace unfinished. libmq writes what it has gathered with a later operation, so
 /// what is missing may be all that there was.
 const UNCLOSED: &str = "its process did not close its session, as MPI_Finalize does, so operations may be missing \
      at the end";
-
-/// The file that says why a trace was ended early, if there is one.
-pub(crate) fn file(trace: &Path) -> PathBuf {
-    trace.with_extension(ENDED)
-}
 
 /// Why a trace ends early, if it does: its library's reason, or that its process has not come to the end. `trace` is
 /// its file, if it has one.
@@ -31,7 +24,7 @@ pub(crate) fn of(trace: Option<&Path>, header: &Header) -> Option<String> {
 
 /// Why a library ended a trace early, if it did.
 pub(crate) fn reason(trace: &Path) -> Option<String> {
-    let file = file(trace);
+    let file = reason_file(trace);
     let reason = match fs::read(&file) {
         Ok(reason) => reason,
         // That it is there says enough.
@@ -77,7 +70,7 @@ mod tests {
         assert_eq!(why(&Header::new()), None);
         assert_eq!(why(&unfinished).as_deref(), Some(UNCLOSED));
         assert_eq!(of(None, &unfinished).as_deref(), Some(UNCLOSED));
-        fs::write(file(&trace), "disk full\n").unwrap();
+        fs::write(reason_file(&trace), "disk full\n").unwrap();
         assert_eq!(why(&unfinished).as_deref(), Some("disk full"));
     }
 

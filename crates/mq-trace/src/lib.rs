@@ -47,7 +47,7 @@ pub use header::Header;
 pub use line::{Line, SourceField, TagField};
 pub use mismatch::Mismatch;
 pub use oracle::Oracle;
-pub use origin::{Process, RECORDING, Span, is_of_a_recording};
+pub use origin::{Process, RECORDING, Span, is_of_a_recording, reason_file};
 pub use reader::{Numbered, TraceReader};
 pub use recorder::Recorder;
 pub use replay::{Floor, Payload, Replay, Timed, timed};

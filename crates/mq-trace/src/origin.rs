@@ -1,10 +1,10 @@
-//! Where a trace comes from: what its header says of the process that wrote it ([`Span`], [`Process`]), and whether its
-//! folder is one of a recording.
+//! Where a trace comes from: what its header says of the process that wrote it ([`Span`], [`Process`]), whether its
+//! folder is one of a recording, and which file beside it says why it ended early.
 
 use core::time::Duration;
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::header::Header;
 
@@ -17,6 +17,14 @@ pub fn is_of_a_recording(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     (name.strip_prefix(RECORDING)).is_some_and(|numbers| numbers.splitn(2, '-').all(is_number))
+}
+
+/// The file in which a trace's writer says why it ended the trace before its process, as text: `r0.ended` for
+/// `r0.mqt`, and `r0.mqt.ended` for the `r0.mqt.gz` that `mq record` makes of it. An empty one says only that it did:
+/// the disc may have been full.
+#[must_use]
+pub fn reason_file(trace: &Path) -> PathBuf {
+    trace.with_extension("ended")
 }
 
 /// The time that a trace covers, as its header says.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use mq_trace::{Header, Process, Trace, TraceError, TraceWriter};
+use mq_trace::{Header, Process, Trace, TraceError, TraceWriter, reason_file};
 use serde::Serialize;
 
 use super::directory::Scratch;
@@ -248,10 +248,10 @@ fn without_process(header: &Header) -> Header {
 
 /// Moves the reason why a trace was ended early beside where the trace is now, if there is one.
 fn move_reason(raw: &Path, collected: &Path, is_there: bool) {
-    let kept = ended_early::file(collected);
+    let kept = reason_file(collected);
     // If it stays, so does the directory, and nothing is lost.
     let _ = if is_there {
-        fs::rename(ended_early::file(raw), kept)
+        fs::rename(reason_file(raw), kept)
     } else {
         // Of a trace that was here before.
         fs::remove_file(kept)

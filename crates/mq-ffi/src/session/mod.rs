@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use mq_trace::{Header, Recorder};
+use mq_trace::{Header, Recorder, reason_file};
 
 pub(crate) use self::interface::session_of;
 pub use self::interface::{
@@ -24,10 +24,6 @@ pub(crate) use self::tally::Tally;
 pub use self::tally::{mq_queue_statistics, mq_statistics};
 use self::trace_file::{LineFile, TraceFile};
 use crate::lock::lock;
-
-/// The ending, in place of the trace's, of a file with the reason why the trace ended before its process. `mq record`
-/// looks for it.
-const ENDED: &str = "ended";
 
 /// One process's settings, trace and statistics.
 #[derive(Debug)]
@@ -172,7 +168,7 @@ impl Session {
     fn leave_reason(&self, path: &Path, reason: &str) {
         // After a fork the trace is the parent's, and goes on.
         if !self.is_forked() {
-            let _ = signals::without(|| std::fs::write(path.with_extension(ENDED), reason));
+            let _ = signals::without(|| std::fs::write(reason_file(path), reason));
         }
     }
 
@@ -296,7 +292,7 @@ mod tests {
         session.close();
         let trace = folder.join(format!("mq-r0-{process}.mqt"));
         assert!(trace.is_file());
-        let reason = std::fs::read_to_string(trace.with_extension(ENDED)).ok();
+        let reason = std::fs::read_to_string(reason_file(&trace)).ok();
         std::fs::remove_dir_all(&folder).unwrap();
         reason
     }
