@@ -7,6 +7,7 @@ use crate::endpoint::deaths::Deaths;
 use crate::endpoint::inlets::Inlets;
 use crate::endpoint::peer::Peer;
 use crate::endpoint::receive::{Inbox, Rotation};
+use crate::endpoint::rest::InVain;
 use crate::endpoint::{Endpoint, Options, buffers, rings, single_copy};
 use crate::error::ShmError;
 use crate::found::Found;
@@ -92,6 +93,7 @@ impl<M: Memory> Endpoint<M> {
             }),
             #[cfg(not(mq_loom))]
             absent: 0,
+            in_vain: InVain::default(),
             awaits_room: false,
             peers: (0..processes)
                 .map(|number| Peer::new(place_of(&memory, Process(number))))

@@ -52,6 +52,7 @@ pub use incoming::Incoming;
 use inlets::Inlets;
 pub use receive::Arrival;
 use receive::{Inbox, Rotation};
+use rest::InVain;
 pub use send::Sent;
 pub use short::{Peeked, Short};
 
@@ -143,6 +144,7 @@ pub struct Endpoint<M: Memory = Mapped> {
     /// How many others had not joined when that was last checked.
     #[cfg(not(mq_loom))]
     absent: usize,
+    in_vain: InVain,
     /// A message that goes through a fastbox has found no room there, and waits, since the last sleep.
     awaits_room: bool,
     /// The process's own entry.

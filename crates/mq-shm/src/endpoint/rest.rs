@@ -1,7 +1,10 @@
 //! What an endpoint does while nothing arrives, and what it checks before it sleeps.
 
 use core::time::Duration;
+use std::time::Instant;
 
+#[cfg(not(mq_loom))]
+use crate::cores::{self, Company};
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::fastbox::Outlet;
@@ -10,12 +13,7 @@ use crate::liveness;
 use crate::segment::Memory;
 use crate::sleeper;
 use crate::steps::{Step, step};
-use crate::wait::{Idle, Rest};
-#[cfg(not(mq_loom))]
-use crate::{
-    cores::{self, Company},
-    wait::Patience,
-};
+use crate::wait::{Idle, Patience, Rest};
 
 /// Longest single sleep while a ring is in use, or a message waits for room in a fastbox: who empties a box wakes
 /// nobody, and what happens to a ring between the last look at it and the sleep is not noticed.
@@ -25,6 +23,38 @@ const NAP: Duration = Duration::from_millis(1);
 /// its cores: processes that are started together join within milliseconds.
 #[cfg(not(mq_loom))]
 const WHILE_OTHERS_COME: u32 = 1024;
+
+/// Waits in a row in which a patient process saw nothing, and what it waited for came as soon as it gave its core up,
+/// before it slept: the awaited process, or one before it, waits for this very core. Processes that may use as many
+/// cores as they are get there on a machine that has other work to do.
+#[derive(Debug, Default)]
+pub(super) struct InVain {
+    row: u32,
+    since: Option<Instant>,
+}
+
+impl InVain {
+    /// How many of them there are to be.
+    const ROW: u32 = 16;
+    /// Within this time: a process with a core for itself waits too long now and then.
+    const WITHIN: Duration = Duration::from_millis(250);
+
+    /// One more such wait, unless it comes to a sleep; returns whether they are enough.
+    fn once_more(&mut self, now: Instant) -> bool {
+        let since = *self.since.get_or_insert(now);
+        self.row += 1;
+        if self.row < Self::ROW {
+            return false;
+        }
+        *self = Self::default();
+        now - since < Self::WITHIN
+    }
+
+    /// This wait was long.
+    pub(super) fn end(&mut self) {
+        *self = Self::default();
+    }
+}
 
 impl<M: Memory> Endpoint<M> {
     /// Passes the time after a [`poll`](Self::poll) that found nothing: looks again immediately, yields,
@@ -103,10 +133,19 @@ impl<M: Memory> Endpoint<M> {
     /// initial answer is a guess, and processes may be bound to other cores while they run.
     #[cold]
     fn note_a_turn(&mut self, idle: &Idle) {
+        if !idle.has_begun_to_yield(&self.patience) {
+            return;
+        }
         match &mut self.ask_in {
-            Some(0) if idle.has_begun_to_yield(&self.patience) => self.look_for_company(),
-            Some(waits) if idle.has_begun_to_yield(&self.patience) => *waits -= 1,
-            _ => {}
+            None => {}
+            Some(waits)
+                if self.patience.keeps_its_core() && self.in_vain.once_more(Instant::now()) =>
+            {
+                self.patience = Patience::YIELDING;
+                *waits = self.patience.asks_after();
+            }
+            Some(0) => self.look_for_company(),
+            Some(waits) => *waits -= 1,
         }
     }
 
@@ -141,6 +180,7 @@ impl<M: Memory> Endpoint<M> {
     /// Sleeps until woken, at most for the given time and as long as patience allows.
     #[cold]
     fn sleep(&mut self, longest: Duration) -> Result<(), ShmError> {
+        self.in_vain.end();
         let mut longest = longest.min(self.patience.sleep);
         let until_look = self.until_look();
         if until_look.is_zero() {
@@ -208,5 +248,28 @@ impl<M: Memory> Endpoint<M> {
         let peers = self.naming.iter().map(|to| &self.peers[to.index()]);
         let mut outlets = peers.filter_map(|peer| peer.outlet.as_ref());
         outlets.any(Outlet::has_cell)
+    }
+}
+
+#[cfg(all(test, not(mq_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_in_vain_count_if_they_come_in_a_row_and_soon() {
+        let begun = Instant::now();
+        let row = |in_vain: &mut InVain, waits: u32, apart: Duration| {
+            let found = (0..waits).filter(|&wait| in_vain.once_more(begun + apart * wait));
+            found.count()
+        };
+        let mut in_vain = InVain::default();
+        let soon = Duration::from_millis(2);
+        assert_eq!(row(&mut in_vain, InVain::ROW - 1, soon), 0);
+        // A long wait ends the row.
+        in_vain.end();
+        assert_eq!(row(&mut in_vain, InVain::ROW - 1, soon), 0);
+        assert_eq!(row(&mut in_vain, 1, soon), 1);
+        assert_eq!(row(&mut in_vain, 3 * InVain::ROW, soon), 3);
+        assert_eq!(row(&mut in_vain, 3 * InVain::ROW, InVain::WITHIN / 2), 0);
     }
 }

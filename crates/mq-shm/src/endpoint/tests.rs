@@ -300,6 +300,8 @@ fn asks(endpoint: &mut Endpoint, waits: usize) -> usize {
     let mut asked = || {
         let before = endpoint.ask_in;
         give_up_the_core(endpoint);
+        // As if it had slept.
+        endpoint.in_vain.end();
         before == Some(0) || endpoint.ask_in > before
     };
     (0..waits).filter(|_| asked()).count()
@@ -362,6 +364,27 @@ fn one_that_is_bound_later_finds_out_that_it_shares_its_core() {
     );
     assert!(alice.ask_in > Some(1), "it asks again, later");
     drop(bob);
+}
+
+#[test]
+fn one_whose_waits_end_when_it_gives_its_core_up_gives_it_up_sooner() {
+    let gives_it_up_sooner = |sleeps: bool, waits: u32| {
+        let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
+        let mut alice = Endpoint::join(segment, Process(0), Options::default()).unwrap();
+        // As if it had cores enough, whose number it does not ask for.
+        alice.patience = Patience::SPINNING.with(|p| p.spins = 10);
+        alice.ask_in = Some(u32::MAX);
+        (0..waits).any(|_| {
+            let mut idle = Idle::default();
+            while !idle.has_begun_to_yield(&alice.patience) || sleeps && idle.sleeps() == 0 {
+                alice.rest(&mut idle).unwrap();
+            }
+            alice.patience == Patience::YIELDING
+        })
+    };
+    assert!(!gives_it_up_sooner(true, 40), "its waits are long");
+    // Not all of a row are soon enough on a machine that has much else to do.
+    assert!(gives_it_up_sooner(false, 1_000_000));
 }
 
 /// Each process to which slots name cells is in the list once, as long as there are such cells.
