@@ -224,7 +224,7 @@ typedef struct mq_engine_options {
   const char *structure;
   // The most unexpected messages; 0 for no limit.
   uint64_t max_unexpected;
-  // The most bytes in unexpected messages, as passed to `mq_arrive`; 0 for no limit.
+  // The most bytes in unexpected messages, as passed to `mq_arrive`; 0 or `UINT64_MAX` for no limit.
   uint64_t max_unexpected_bytes;
   // `MQ_STATISTICS` and the other flags.
   uint32_t flags;
@@ -232,7 +232,7 @@ typedef struct mq_engine_options {
   const struct mq_session *session;
   // The most unexpected messages from each source of each context; 0 for no limit.
   uint64_t max_unexpected_per_source;
-  // The most bytes in unexpected messages from each source of each context; 0 for no limit.
+  // The most bytes in unexpected messages from each source of each context; 0 or `UINT64_MAX` for no limit.
   uint64_t max_unexpected_bytes_per_source;
   // Called when the unexpected messages reach a high mark, and again only after they have fallen to the
   // low marks; null for no call. It must not call the engine. If the allocator of `mq_allocator_set` has
@@ -404,7 +404,7 @@ typedef struct mq_statistics {
 typedef struct mq_session_options {
   // The library's name and version, for the trace and the table; null for "libmq".
   const char *library;
-  // This process's rank in the job.
+  // This process's rank in the job, below `size` if that is known.
   uint32_t rank;
   // The number of processes in the job; 0 if unknown.
   uint32_t size;
@@ -885,7 +885,7 @@ int mq_statistics_read(struct mq_engine *engine,
 // if the folder came from there. The structure `clusters` gives a line from rank 0 if variables are
 // read: without a profile, which cannot be named here, it is one list.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0).
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0, or the rank is not below the size).
 //
 // # Safety
 // `options` is null or valid, its strings null or C strings; `session` is null or valid for a

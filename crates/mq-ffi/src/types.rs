@@ -102,7 +102,7 @@ pub struct mq_engine_options {
     pub structure: *const c_char,
     /// The most unexpected messages; 0 for no limit.
     pub max_unexpected: u64,
-    /// The most bytes in unexpected messages, as passed to `mq_arrive`; 0 for no limit.
+    /// The most bytes in unexpected messages, as passed to `mq_arrive`; 0 or `UINT64_MAX` for no limit.
     pub max_unexpected_bytes: u64,
     /// `MQ_STATISTICS` and the other flags.
     pub flags: u32,
@@ -110,7 +110,7 @@ pub struct mq_engine_options {
     pub session: *const mq_session,
     /// The most unexpected messages from each source of each context; 0 for no limit.
     pub max_unexpected_per_source: u64,
-    /// The most bytes in unexpected messages from each source of each context; 0 for no limit.
+    /// The most bytes in unexpected messages from each source of each context; 0 or `UINT64_MAX` for no limit.
     pub max_unexpected_bytes_per_source: u64,
     /// Called when the unexpected messages reach a high mark, and again only after they have fallen to the
     /// low marks; null for no call. It must not call the engine. If the allocator of `mq_allocator_set` has

@@ -1,4 +1,4 @@
-//! What a session says of the user's budgets.
+//! What a session refuses, and what it says of the user's budgets.
 #![allow(unsafe_code, reason = "the functions are C's")]
 
 use core::mem::zeroed;
@@ -30,4 +30,31 @@ fn without_variables_there_are_no_budgets() {
     // SAFETY: made above.
     assert_eq!(unsafe { mq_session_close(session) }, MQ_NONE);
     assert_eq!(budgets(session), (MQ_ERR_ENGINE, 9, 9));
+}
+
+#[test]
+fn a_rank_that_the_job_does_not_have_is_refused() {
+    for (rank, size, expected) in [
+        (7, 3, MQ_ERR_ARGUMENT),
+        (3, 3, MQ_ERR_ARGUMENT),
+        (2, 3, MQ_NONE),
+        (7, 0, MQ_NONE),
+    ] {
+        // SAFETY: zeroed options are those of C.
+        let zeroed: mq_session_options = unsafe { zeroed() };
+        let options = mq_session_options {
+            rank,
+            size,
+            ..zeroed
+        };
+        let mut session = null_mut();
+        // SAFETY: the pointers are valid.
+        let opened = unsafe { mq_session_open(&raw const options, &raw mut session) };
+        assert_eq!(opened, expected, "rank {rank} of {size}");
+        assert_eq!(session.is_null(), expected != MQ_NONE);
+        if !session.is_null() {
+            // SAFETY: made above.
+            assert_eq!(unsafe { mq_session_close(session) }, MQ_NONE);
+        }
+    }
 }

@@ -47,7 +47,7 @@ fn install(session: Arc<Session>) -> *mut mq_session {
 pub struct mq_session_options {
     /// The library's name and version, for the trace and the table; null for "libmq".
     pub library: *const c_char,
-    /// This process's rank in the job.
+    /// This process's rank in the job, below `size` if that is known.
     pub rank: u32,
     /// The number of processes in the job; 0 if unknown.
     pub size: u32,
@@ -78,7 +78,7 @@ pub struct mq_session_options {
 /// if the folder came from there. The structure `clusters` gives a line from rank 0 if variables are
 /// read: without a profile, which cannot be named here, it is one list.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0).
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0, or the rank is not below the size).
 ///
 /// # Safety
 /// `options` is null or valid, its strings null or C strings; `session` is null or valid for a
@@ -94,7 +94,8 @@ pub unsafe extern "C" fn mq_session_open(
         if session.is_null() {
             return Err(MQ_ERR_NULL);
         }
-        if options.reserved != [0; 3] {
+        let is_outside = options.size != 0 && options.rank >= options.size;
+        if options.reserved != [0; 3] || is_outside {
             return Err(MQ_ERR_ARGUMENT);
         }
         // SAFETY: as required of the caller.
