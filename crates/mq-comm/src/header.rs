@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     /// As `RingWanted`, from a receiver that begins to time the ways: which is quicker can depend on the way
     /// of the messages in the other direction, so the sender is to do the same.
     RingTimed = 11,
-    /// As `Withdraw`, from a process that dies: a receive or probe that finds the message is told so.
+    /// As `Withdraw`, from a process that dies, or panics: a receive or probe that finds the message is told so.
     Dying = 12,
     /// To the sender of an announced message, while it is being read: the sender may copy a part of it. The
     /// payload is the transport's.

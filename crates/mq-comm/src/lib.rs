@@ -83,7 +83,8 @@
 //! When a process ends, everything that it had sent completely is received. A message of which a part is
 //! missing keeps its place: the receive that finds it fails with [`Error::Gone`], and takes no later one.
 //! After that, receives that name the process, and sends to it, fail in the same way; everything else
-//! continues.
+//! continues. What a [scope](Communicator::scope) that ends with an error has taken back was never sent, though, and
+//! keeps no place, whether its process then ends or not.
 //!
 //! Once a rank of the communicator has died, receives and probes from any source that find nothing fail as
 //! well, because the dead may be whom they wait for, until the program

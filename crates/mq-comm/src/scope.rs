@@ -59,6 +59,12 @@ impl<T: Transport> Communicator<T> {
     /// large ones and those to a receiver that [holds its senders back](crate::Options::unexpected_limit), are
     /// withdrawn, for which their receivers have to make progress, or end.
     ///
+    /// After an error, a message that was withdrawn counts as never sent: a receive may take a later one in its
+    /// place, such as that of another attempt, or a short one that was begun after it. After a panic, it keeps its
+    /// place, as that of a [process that dies](crate#deaths): the receive that finds it fails with [`Error::Gone`]. For
+    /// the process that is told so, this one has died, also if the program catches the panic inside its world and goes
+    /// on.
+    ///
     /// ```
     /// use mq_comm::{Error, World};
     ///

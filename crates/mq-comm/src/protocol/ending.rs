@@ -68,8 +68,13 @@ impl<T: Transport> Core<T> {
                 let to = slot.peer;
                 let name = self.state.requests.name(request);
                 step(Step::Withdrawing);
+                // To this process itself it says nothing of a death: only one that lives receives.
+                let kind = match self.state.departure.is_of_failure() && to != self.state.me {
+                    true => Kind::Dying,
+                    false => Kind::Withdraw,
+                };
                 // If this cannot be sent, the caller's next step fails as well.
-                let _ = self.answer(to, Kind::Withdraw, name.0, Payload::default());
+                let _ = self.answer(to, kind, name.0, Payload::default());
             }
             Stage::Fetching => {
                 let (from, name) = (slot.peer, slot.its_name);

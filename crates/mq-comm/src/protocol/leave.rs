@@ -67,6 +67,11 @@ impl Departure {
     pub(super) fn is_death(&self) -> bool {
         self.has_begun && self.has_failed
     }
+
+    /// Whether the process dies unless the program catches its panic: it has failed, or it panics.
+    pub(super) fn is_of_failure(&self) -> bool {
+        self.has_failed || std::thread::panicking() && !self.is_of_panic
+    }
 }
 
 impl<T: Transport> Core<T> {
@@ -74,8 +79,7 @@ impl<T: Transport> Core<T> {
     /// fetched. When it dies, in a panic or of an error, it only makes sure that nobody fetches memory that
     /// no longer exists.
     fn leave(&mut self) -> Result<(), Error> {
-        let panics = std::thread::panicking() && !self.state.departure.is_of_panic;
-        if self.state.departure.has_failed || panics {
+        if self.state.departure.is_of_failure() {
             // From now on, nothing more is announced.
             self.state.departure.has_failed = true;
             let mut withdrawn = Ok(());

@@ -232,3 +232,35 @@ fn a_seat_that_nobody_takes_is_dead_to_the_others() {
     );
     waiting.join().unwrap();
 }
+
+/// In a scope that panics, as in any other program that does.
+#[test]
+fn a_large_message_that_a_panic_takes_back_keeps_its_place() {
+    let _dog = watchdog("a scope panics");
+    let begun = Barrier::new(2);
+    with_a_death(
+        &Options::default(),
+        |world| {
+            let large = vec![1_u8; 300_000];
+            let _ = world.scope(|s| -> Result<(), Error> {
+                s.isend(&large, 0, 5)?;
+                s.isend(&[2_u8; 8], 0, 5)?;
+                begun.wait();
+                panic!("by intention");
+            });
+        },
+        |world| {
+            if world.rank() != 0 {
+                return Ok(());
+            }
+            begun.wait();
+            let ended = world.recv(&mut [0_u8], 1, 6);
+            assert!(is_gone(&ended, 1, "died"), "{ended:?}");
+            let mut into = vec![0_u8; 300_000];
+            let lost = world.recv(&mut into, 1, 5);
+            assert!(is_gone(&lost, 1, "died"), "{lost:?}");
+            assert_eq!(world.recv(&mut into, 1, 5)?.bytes(), 8);
+            Ok(())
+        },
+    );
+}
