@@ -92,7 +92,7 @@ impl<T: Transport> Core<T> {
             .collect();
         for &(index, dead) in &concerned {
             self.take_back(index);
-            let outcome = Outcome::Gone(dead, Gone::Died);
+            let outcome = Outcome::NobodyLeft(dead, Gone::Died);
             self.state.requests.complete(index, outcome);
         }
         moved || !concerned.is_empty()
@@ -106,15 +106,17 @@ impl<T: Transport> Core<T> {
             .map(|(index, _)| index)
             .collect();
         for index in concerned {
-            let slot = self.state.requests.at(index);
-            match slot.stage {
+            let stage = self.state.requests.at(index).stage;
+            match stage {
                 Stage::Posted => self.take_back(index),
                 Stage::Announced | Stage::AwaitsRing => self.transport.unwant(Some(process)),
                 _ => {}
             }
-            self.state
-                .requests
-                .complete(index, Outcome::Gone(process, how));
+            let outcome = match stage {
+                Stage::Posted | Stage::Hand => Outcome::NobodyLeft(process, how),
+                _ => Outcome::Gone(process, how),
+            };
+            self.state.requests.complete(index, outcome);
         }
         let State {
             rings, requests, ..

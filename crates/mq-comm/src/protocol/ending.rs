@@ -13,11 +13,16 @@ use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 impl<T: Transport> Core<T> {
-    /// Cancels a receive that nothing has matched; returns whether that is so.
+    /// Cancels a receive that nothing has matched, also one that has ended so; returns whether that is so.
     pub(crate) fn cancel(&mut self, request: u32) -> bool {
-        match self.state.requests.at(request).stage {
+        let slot = self.state.requests.at_mut(request);
+        match slot.stage {
             Stage::Posted => self.take_back(request),
             Stage::Hand => {}
+            Stage::Done if slot.outcome.failed_unmatched() => {
+                slot.outcome = Outcome::Cancelled;
+                return true;
+            }
             _ => return false,
         }
         self.state.requests.complete(request, Outcome::Cancelled);

@@ -31,7 +31,7 @@ impl<T: Transport> Core<T> {
                 return None;
             }
             let (process, how) = self.state.waits_in_vain(ANYONE, slot.context)?;
-            Some((*index, Outcome::Gone(process, how)))
+            Some((*index, Outcome::NobodyLeft(process, how)))
         };
         let ends: Option<Vec<(u32, Outcome)>> = waited_for.iter().map(hopeless).collect();
         for (index, outcome) in ends.iter().flatten() {

@@ -115,7 +115,7 @@ impl<T: Transport> Core<T> {
             }
             self.state
                 .requests
-                .complete(hand.request, Outcome::Gone(process, how));
+                .complete(hand.request, Outcome::NobodyLeft(process, how));
             return Ok(true);
         }
         Ok(false)

@@ -114,7 +114,8 @@ impl<B: Content, T: Transport> Request<B, T> {
         Ok((unsafe { B::back(buffer) }, result))
     }
 
-    /// Cancels a receive that nothing has matched: `MPI_Cancel`, MPI 4.1 §3.8.4.
+    /// Cancels a receive that nothing has matched: `MPI_Cancel`, MPI 4.1 §3.8.4. One that has failed meanwhile without
+    /// a message, because its sender has ended or the communicator is revoked, gives its buffer back just so.
     ///
     /// # Errors
     /// The request itself, if it is a send or has matched: it will be complete.

@@ -15,13 +15,13 @@
 //! | by | a receive that nothing has matched | a send, or a receive with its message | one that is done |
 //! | --- | --- | --- | --- |
 //! | `Request::wait`, `finish` | waits | waits | released, its buffer given back |
-//! | `Request::cancel` | `Core::cancel`, released | refused | refused |
+//! | `Request::cancel` | `Core::cancel`, released | refused | refused; released if it took nothing |
 //! | a dropped handle, of memory of its own | `abandon`: cancelled | `drop_handle`: goes on, for nobody | released |
 //! | a dropped handle, of a scope's | `leave_to_set`: the scope waits for it | the same | released when the set ends |
 //! | the end of a set or scope | `abandon`: cancelled | `abandon`, then `see_off` while its memory is lent | released |
 //! | a start that failed | `give_up`: cancelled, its buffer returned | a receive goes on; a send as on the left | goes on |
 //! | a blocking call that failed | `abandon`, `see_off` | the same | its result is returned |
-//! | the death of the other end | `Outcome::Gone` | `Outcome::Gone` | stays as it is |
+//! | the death of the other end | `Outcome::NobodyLeft` | `Outcome::Gone` | stays as it is |
 //!
 //! An abandoned request whose memory is its own, or that is given some, is in no set and has no handle:
 //! `complete` releases it. An announced send of lent memory keeps that memory until the receiver has answered

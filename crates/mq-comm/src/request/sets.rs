@@ -327,9 +327,10 @@ impl<T: Transport> RequestSet<T> {
         is_complete.then(|| self.wait_all()).transpose()
     }
 
-    /// Cancels a receive that nothing has matched: it is then complete, with [`Error::Cancelled`] and its
-    /// buffer. Returns whether it was in the set and could be cancelled; a request that could not be will
-    /// complete as it would have. `MPI_Cancel`, MPI 4.1 §3.8.4.
+    /// Cancels a receive that nothing has matched, also one that has failed meanwhile without a message, because its
+    /// sender has ended or the communicator is revoked: it is then complete, with [`Error::Cancelled`] and its
+    /// buffer. Returns whether it was in the set and could be cancelled; a request that could not be, a send or one
+    /// that has matched, will complete as it would have. `MPI_Cancel`, MPI 4.1 §3.8.4.
     ///
     /// ```
     /// use mq_comm::{Error, World};

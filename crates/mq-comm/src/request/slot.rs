@@ -71,12 +71,23 @@ pub(crate) enum Stage {
 pub(crate) enum Outcome {
     Fine,
     Truncated,
+    /// Of a send, or of a receive that had found its message.
     Gone(Process, Gone),
+    /// Of a receive that found none: this one could have sent it, and has ended.
+    NobodyLeft(Process, Gone),
     Withdrawn,
+    /// Of a receive that had found no message, as `Revoked`.
     Cancelled,
     Revoked,
     /// There was no memory for a ring.
     NoRing(NoRing),
+}
+
+impl Outcome {
+    /// Whether it is the failure of a receive that found no message.
+    pub(crate) fn failed_unmatched(self) -> bool {
+        matches!(self, Self::NobodyLeft(..) | Self::Revoked)
+    }
 }
 
 /// Memory that the system has refused, and the error number.
@@ -193,7 +204,9 @@ impl Slot {
                 sent: self.total,
                 room: self.buffer.len() as u64,
             }),
-            Outcome::Gone(process, how) => Err(Error::Gone { process, how }),
+            Outcome::Gone(process, how) | Outcome::NobodyLeft(process, how) => {
+                Err(Error::Gone { process, how })
+            }
             Outcome::Withdrawn => Err(Error::Withdrawn {
                 from: self.status().source(),
                 tag: self.status().tag(),
