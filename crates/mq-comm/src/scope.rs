@@ -27,8 +27,10 @@ use crate::communicator::{Communicator, Inner};
 use crate::error::Error;
 use crate::header::Word;
 use crate::plain::Plain;
-use crate::request::{Completion, Handles, Request, ScopedRequest};
+use crate::request::{Request, ScopedRequest};
 use crate::transport::Transport;
+
+mod waits;
 
 /// Operations on memory that is borrowed until the scope ends. Made by [`Communicator::scope`].
 pub struct Scope<'scope, 'env: 'scope, T: Transport = Endpoint> {
@@ -223,98 +225,6 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         Ok(ScopedRequest(unsafe {
             Request::named(inner.clone(), name)
         }))
-    }
-
-    /// Waits until a request of the scope is complete that has not been reported, and returns it: the one
-    /// that completed first. `None` if there is none. `MPI_Waitany`, MPI 4.1 §3.7.5.
-    ///
-    /// # Errors
-    /// If the transport is damaged, or memory has been refused for a second; the requests go on. What became of the
-    /// request is in the [`Completion`].
-    ///
-    /// # Cost
-    /// The same for any number of requests; once a process has ended, each wait looks, before it rests, at up to as
-    /// many requests as this process has had at one time.
-    pub fn wait_any(&self) -> Result<Option<Completion>, Error> {
-        self.communicator
-            .inner
-            .core()
-            .wait_any(self.set, Handles::WithUser)
-    }
-
-    /// Waits until a request is complete, and appends all that are; returns how many. `MPI_Waitsome`, MPI 4.1
-    /// §3.7.5.
-    ///
-    /// # Errors
-    /// As [`wait_any`](Self::wait_any).
-    pub fn wait_some(&self, into: &mut Vec<Completion>) -> Result<usize, Error> {
-        self.communicator
-            .inner
-            .core()
-            .wait_some(self.set, Handles::WithUser, into)
-    }
-
-    /// Waits until all requests are complete. `MPI_Waitall`, MPI 4.1 §3.7.5.
-    ///
-    /// # Errors
-    /// The error of the first failed request that had not been reported; otherwise as
-    /// [`wait_any`](Self::wait_any): then requests whose handles were dropped, and that have ended well
-    /// meanwhile, count as reported.
-    pub fn wait_all(&self) -> Result<(), Error> {
-        let mut core = self.communicator.inner.core();
-        core.wait_pending(self.set)?;
-        core.state.requests.tell_all(self.set)
-    }
-
-    /// A request that is complete and has not been reported, if there is one after some progress.
-    /// `MPI_Testany`, MPI 4.1 §3.7.5.
-    ///
-    /// # Errors
-    /// As [`wait_any`](Self::wait_any).
-    pub fn test_any(&self) -> Result<Option<Completion>, Error> {
-        self.communicator
-            .inner
-            .core()
-            .test_any(self.set, Handles::WithUser)
-    }
-
-    /// Appends all requests that are complete and have not been reported, after some progress if there are
-    /// none; returns how many. `MPI_Testsome`, MPI 4.1 §3.7.5.
-    ///
-    /// # Errors
-    /// As [`wait_any`](Self::wait_any).
-    pub fn test_some(&self, into: &mut Vec<Completion>) -> Result<usize, Error> {
-        self.communicator
-            .inner
-            .core()
-            .test_some(self.set, Handles::WithUser, into)
-    }
-
-    /// Whether all requests are complete, after some progress if one is not: if so,
-    /// [`wait_all`](Self::wait_all) does not wait. `MPI_Testall`, MPI 4.1 §3.7.5.
-    ///
-    /// ```
-    /// use mq_comm::{Error, World};
-    ///
-    /// let world = World::alone()?;
-    /// let mut x = [0_u8; 2];
-    /// world.scope(|s| {
-    ///     s.irecv(&mut x, 0, 7)?;
-    ///     assert!(!s.test_all()?);
-    ///     s.isend(&[1_u8, 2], 0, 7)?;
-    ///     while !s.test_all()? {
-    ///         // Compute.
-    ///     }
-    ///     s.wait_all()
-    /// })?;
-    /// assert_eq!(x, [1, 2]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If the transport is damaged, or memory is refused. A request that has failed is complete.
-    pub fn test_all(&self) -> Result<bool, Error> {
-        self.communicator.inner.core().test_pending(self.set)
     }
 }
 

@@ -234,3 +234,35 @@ fn the_requests_of_a_scope_are_tested_each_once_and_together() {
     ));
     assert_eq!((first, second, short), ([1; 2], [2; 2], [3]));
 }
+
+#[test]
+fn some_requests_of_a_scope_are_waited_for_while_others_go_on() {
+    let _dog = watchdog("wait_for");
+    World::threads(2, |world| {
+        let other = 1 - world.rank();
+        let (mut first, mut second, mut late) = ([0_u8; 2], [0_u8; 1], [0_u8; 2]);
+        world.scope(|s| {
+            let late = s.irecv(&mut late, other, 3)?;
+            let first = s.irecv(&mut first, other, 1)?;
+            let second = s.irecv(&mut second, other, 2)?;
+            let ids = [first.id(), second.id()];
+            for tag in [2, 1] {
+                s.isend(&[7_u8; 2], other, tag)?;
+            }
+            s.wait_for(&ids)?;
+            assert!(!late.test()?, "it goes on");
+            assert_eq!(first.wait()?.0, [7; 2]);
+            // One that has failed is complete, and its handle says why.
+            let truncated = second.wait();
+            assert!(matches!(truncated, Err(Error::Truncated { .. })));
+            // They are over.
+            s.wait_for(&ids)?;
+            world.barrier()?;
+            s.isend(&[9_u8; 2], other, 3)?;
+            s.wait_for(&[ids[0], late.id()])?;
+            assert_eq!(late.wait()?.0, [9; 2]);
+            s.wait_all()
+        })
+    })
+    .unwrap();
+}

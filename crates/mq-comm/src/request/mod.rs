@@ -35,11 +35,12 @@ mod pool;
 mod scoped;
 mod sets;
 mod slot;
+mod waits;
 
 pub use completion::{Completion, Completions};
 pub use handle::{Request, RequestId};
 pub(crate) use pool::{NONE, New, Requests};
 pub use scoped::ScopedRequest;
-pub(crate) use sets::Handles;
 pub use sets::RequestSet;
 pub(crate) use slot::{ANYONE, Name, NoRing, Outcome, Slot, Stage};
+pub(crate) use waits::Handles;

@@ -11,7 +11,8 @@ use crate::status::Status;
 use crate::transport::Transport;
 
 /// A send or receive of a [`Scope`](crate::Scope) that has begun: a [`Request`] that may be dropped, since the
-/// scope sees it through and reports its failure.
+/// scope sees it through and reports its failure. Only who wants to wait for this one, or needs what it was lent before
+/// the scope ends, keeps it.
 ///
 /// `B` is the slice that it was lent, which it gives back when it is complete.
 pub struct ScopedRequest<B: Content, T: Transport = Endpoint>(pub(crate) Request<B, T>);

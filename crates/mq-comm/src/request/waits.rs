@@ -1,0 +1,172 @@
+//! How a process waits for requests of a set, and ends the set.
+
+use super::lists::ListOf;
+use super::{Completion, RequestId, Stage};
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::protocol::{Core, State};
+use crate::transport::Transport;
+
+/// Who has the handles of a set's requests, with which their buffers go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handles {
+    InSet,
+    WithUser,
+}
+
+impl<T: Transport> Core<T> {
+    /// The first complete request of a set that has not been reported. Its buffer comes along if its handle is in the
+    /// set.
+    pub(crate) fn next_ready(&mut self, set: u32, handles: Handles) -> Option<Completion> {
+        let requests = &mut self.state.requests;
+        let slot = requests.first(set, ListOf::Ready)?;
+        let id = requests.id(requests.name(slot));
+        let context = requests.at(slot).context;
+        let result = requests.at(slot).result();
+        let mut buffer = Buffer::EMPTY;
+        if handles == Handles::InSet {
+            buffer = requests.release(slot);
+        } else if requests.at(slot).has_handle {
+            requests.move_to(slot, ListOf::Told);
+        } else {
+            requests.release(slot);
+        }
+        Some(Completion {
+            id,
+            context,
+            result,
+            buffer,
+        })
+    }
+
+    /// Waits until a request of a set is ready, unless the set has none.
+    fn wait_ready(&mut self, set: u32) -> Result<(), Error> {
+        self.idle.reset();
+        while self.state.requests.ready_len(set) == 0 && self.state.requests.pending_len(set) > 0 {
+            self.progress_for(None, |state| state.requests.pending(set))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn wait_any(
+        &mut self,
+        set: u32,
+        handles: Handles,
+    ) -> Result<Option<Completion>, Error> {
+        self.wait_ready(set)?;
+        Ok(self.next_ready(set, handles))
+    }
+
+    pub(crate) fn wait_some(
+        &mut self,
+        set: u32,
+        handles: Handles,
+        into: &mut Vec<Completion>,
+    ) -> Result<usize, Error> {
+        self.wait_ready(set)?;
+        Ok(self.tell_ready(set, handles, into))
+    }
+
+    /// A request of a set that is ready, if there is one after some progress.
+    pub(crate) fn test_any(
+        &mut self,
+        set: u32,
+        handles: Handles,
+    ) -> Result<Option<Completion>, Error> {
+        let completion = self.next_ready(set, handles);
+        if completion.is_some() {
+            return Ok(completion);
+        }
+        self.progress_for_asker()?;
+        Ok(self.next_ready(set, handles))
+    }
+
+    pub(crate) fn test_some(
+        &mut self,
+        set: u32,
+        handles: Handles,
+        into: &mut Vec<Completion>,
+    ) -> Result<usize, Error> {
+        if self.state.requests.ready_len(set) == 0 {
+            self.progress_for_asker()?;
+        }
+        Ok(self.tell_ready(set, handles, into))
+    }
+
+    /// Whether no request of a set is pending, after some progress if one is.
+    pub(crate) fn test_pending(&mut self, set: u32) -> Result<bool, Error> {
+        if self.state.requests.pending_len(set) > 0 {
+            self.progress_for_asker()?;
+        }
+        Ok(self.state.requests.pending_len(set) == 0)
+    }
+
+    /// Appends the requests of a set that are ready; returns how many.
+    fn tell_ready(&mut self, set: u32, handles: Handles, into: &mut Vec<Completion>) -> usize {
+        let before = into.len();
+        while let Some(completion) = self.next_ready(set, handles) {
+            into.push(completion);
+        }
+        into.len() - before
+    }
+
+    /// Waits until no request of a set is pending.
+    pub(crate) fn wait_pending(&mut self, set: u32) -> Result<(), Error> {
+        self.state.requests.await_all(set);
+        self.idle.reset();
+        let mut went_well = Ok(());
+        while went_well.is_ok() && self.state.requests.pending_len(set) > 0 {
+            went_well = self.progress_for(None, |state| state.requests.pending(set));
+        }
+        self.state.requests.await_none();
+        went_well
+    }
+
+    /// Waits until these requests are complete, or over.
+    pub(crate) fn wait_for(&mut self, requests: &[RequestId]) -> Result<(), Error> {
+        let pending = |core: &State, id: RequestId| {
+            let slot = core.requests.find_by_id(id)?;
+            (core.requests.at(slot).stage != Stage::Done).then_some(slot)
+        };
+        self.idle.reset();
+        for (at, &id) in requests.iter().enumerate() {
+            while pending(&self.state, id).is_some() {
+                self.progress_for(None, |state| {
+                    let left = requests[at..].iter();
+                    left.filter_map(|&id| pending(state, id)).collect()
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a set: what is not complete is cancelled, withdrawn, or goes on with memory of its own.
+    /// Afterwards no lent memory is in the pool, except in a child that has a copy of the process (`fork`):
+    /// the child sends nothing in the process's name, and may only drop its copy, or end.
+    pub(crate) fn end_set(&mut self, set: u32) {
+        for list in [ListOf::Ready, ListOf::Told] {
+            while let Some(slot) = self.state.requests.first(set, list) {
+                self.state.requests.release(slot);
+            }
+        }
+        if self.state.requests.pending_len(set) > 0 {
+            if self.is_a_copy() {
+                return;
+            }
+            self.end_pending(set);
+        }
+        self.state.requests.remove_set(set);
+    }
+
+    #[cold]
+    fn end_pending(&mut self, set: u32) {
+        // The withdrawals go out before their answers are waited for; this process itself answers at once.
+        let pending = self.state.requests.pending(set);
+        for &slot in &pending {
+            self.abandon(slot);
+        }
+        for slot in pending {
+            self.see_off(slot);
+        }
+    }
+}
