@@ -22,7 +22,7 @@ use mq_core::{Rank, Source, Tag};
 use mq_shm::{Endpoint, Process};
 
 use crate::abort::abort_on_unwind;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Content};
 use crate::communicator::{Communicator, Inner};
 use crate::error::Error;
 use crate::header::Word;
@@ -53,7 +53,8 @@ impl<T: Transport> Drop for Ending<T> {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Begins operations on borrowed memory, and completes them.
+    /// Begins operations on borrowed memory, and completes them. The handles of the operations need not be kept: they
+    /// are for waiting for one, and for getting back earlier what it was lent.
     ///
     /// If the closure returns `Ok`, everything that it has begun is complete afterwards, and the first
     /// failure that was not yet reported to it is returned. If it returns an error or panics, receives that
@@ -172,6 +173,52 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         self.begin_send(process, bits, self.communicator.inner.word, elements)
     }
 
+    /// Begins to send what is to be written again when it has been sent: [`wait`](ScopedRequest::wait) gives it back
+    /// for writing. Otherwise as [`isend`](Self::isend).
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// // Two buffers take turns: one is written while the other is sent.
+    /// World::threads(2, |world| {
+    ///     let (mut one, mut other) = ([0_u64; 1000], [0_u64; 1000]);
+    ///     if world.rank() == 1 {
+    ///         for block in 0..10 {
+    ///             world.recv(&mut one, 0, 7)?;
+    ///             assert_eq!(one, [block; 1000]);
+    ///         }
+    ///         return Ok(());
+    ///     }
+    ///     world.scope(|s| {
+    ///         let mut free = &mut one[..];
+    ///         let mut sending = s.isend_mut(&mut other, 1, 7)?;
+    ///         for block in 1..10 {
+    ///             free.fill(block);
+    ///             let next = s.isend_mut(free, 1, 7)?;
+    ///             (free, _) = sending.wait()?;
+    ///             sending = next;
+    ///         }
+    ///         Ok(())
+    ///     })
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`isend`](Self::isend).
+    pub fn isend_mut<E: Plain>(
+        &'scope self,
+        elements: &'scope mut [E],
+        to: impl Into<Rank>,
+        tag: impl Into<Tag>,
+    ) -> Result<ScopedRequest<&'scope mut [E], T>, Error> {
+        let (process, bits) = self.communicator.outgoing(to, tag)?;
+        // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
+        let buffer = unsafe { Buffer::exclusive(elements) };
+        // SAFETY: it was made of just that.
+        unsafe { self.begin(process, bits, self.communicator.inner.word, buffer) }
+    }
+
     /// Begins to send with a header that is known to be valid.
     pub(crate) fn begin_send<E: Plain>(
         &'scope self,
@@ -180,10 +227,24 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         word: Word,
         elements: &'scope [E],
     ) -> Result<ScopedRequest<&'scope [E], T>, Error> {
-        let inner = &self.communicator.inner;
-        let mut core = inner.core();
         // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
         let buffer = unsafe { Buffer::shared(elements) };
+        // SAFETY: it was made of just that.
+        unsafe { self.begin(to, bits, word, buffer) }
+    }
+
+    /// # Safety
+    /// The buffer was made of a `B`.
+    #[inline]
+    unsafe fn begin<B: Content>(
+        &'scope self,
+        to: Process,
+        bits: u64,
+        word: Word,
+        buffer: Buffer,
+    ) -> Result<ScopedRequest<B, T>, Error> {
+        let inner = &self.communicator.inner;
+        let mut core = inner.core();
         let (name, begun) = core.start_send(to, bits, word, buffer, 0, self.set);
         if let Err(error) = begun
             && core.give_up(name.slot()).is_some()
@@ -191,7 +252,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
             return Err(error);
         }
         drop(core);
-        // SAFETY: the request was made of just that.
+        // SAFETY: the caller's.
         Ok(ScopedRequest(unsafe {
             Request::named(inner.clone(), name)
         }))

@@ -266,3 +266,42 @@ fn some_requests_of_a_scope_are_waited_for_while_others_go_on() {
     })
     .unwrap();
 }
+
+/// By whatever way a message goes, its buffer comes back as it was sent.
+#[test]
+fn a_buffer_that_was_sent_is_written_again_in_its_scope() {
+    let _dog = watchdog("isend_mut");
+    for (len, single_copy) in [(10, true), (300_000, true), (300_000, false)] {
+        let options = Options::default().with(|o| {
+            o.single_copy = single_copy;
+            o.single_copy_from = Some(0);
+        });
+        World::threads_with(2, &options, |world| {
+            let (mut into, mut mine) = (vec![0_u8; len], vec![0_u8; len]);
+            // To itself as well as to the other.
+            for to in [1 - world.rank(), world.rank()] {
+                world.scope(|s| {
+                    let (mut into, mut mine) = (&mut into[..], &mut mine[..]);
+                    for round in 1..6 {
+                        mine.fill(round);
+                        let sending = s.isend_mut(mine, to, 1)?;
+                        (into, _) = s.irecv(into, to, 1)?.wait()?;
+                        assert!(into.iter().all(|&byte| byte == round));
+                        (mine, _) = sending.wait()?;
+                        assert_eq!((mine.len(), mine[len - 1]), (len, round));
+                    }
+                    Ok(())
+                })?;
+            }
+            // One that is never received is withdrawn with its scope.
+            let failed = world.scope(|s| {
+                s.isend_mut(&mut mine, 1 - world.rank(), 2)?;
+                Err::<(), _>(Error::Cancelled)
+            });
+            assert!(matches!(failed, Err(Error::Cancelled)));
+            mine.fill(0);
+            world.barrier()
+        })
+        .unwrap();
+    }
+}
