@@ -17,7 +17,7 @@ pub struct ContextId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Rank(pub u32);
 
-/// An MPI message tag.
+/// An MPI message tag. A receive of any tag asks for [`TagSelector::Any`](crate::mpi::TagSelector::Any).
 ///
 /// Tags below 0 are the library's own (collectives and fault tolerance travel on the same context
 /// as the user's messages); `ANY_TAG` never matches them.
