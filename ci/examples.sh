@@ -22,6 +22,10 @@ echo "$said"
 echo "== particles, four processes"
 "$built/mq" run -n 4 -- "$built/examples/particles" | grep '10000 particles, none is lost'
 
+echo "== reduce, four processes, and five"
+"$built/mq" run -n 4 -- "$built/examples/reduce" | grep '4 ranks: the sum is 10, the largest is 2, at rank 2'
+"$built/mq" run -n 5 -- "$built/examples/reduce" | grep '5 ranks: the sum is 15, the largest is 2, at rank 2'
+
 echo "== square_roots, four processes"
 said=$("$built/mq" run -n 4 -- "$built/examples/square_roots" | sort)
 echo "$said"

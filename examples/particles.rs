@@ -5,7 +5,7 @@
 //! Run it: `cargo build --release -p mq-examples --examples`, then `mq run -n 4 -- target/release/examples/particles`
 
 use mq_comm::zerocopy::{FromBytes, Immutable, IntoBytes};
-use mq_comm::{Error, Options, Refused, Source, World};
+use mq_comm::{Communicator, Error, Options, Refused, Source, World};
 
 /// What all processes have to know.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
@@ -69,26 +69,30 @@ fn wander(world: &World) -> Result<(), Error> {
 }
 
 /// The rank that has the place where a particle is.
-fn home(world: &World, particle: &Particle) -> u32 {
-    (particle.at * f64::from(world.size())) as u32
+fn home(ranks: &Communicator, particle: &Particle) -> u32 {
+    (particle.at * f64::from(ranks.size())) as u32
 }
 
 /// Sends each rank a list of what has moved there, and returns what is here now.
-fn exchanged(world: &World, particles: &[Particle], tag: i32) -> Result<Vec<Particle>, Error> {
-    let mut lists = vec![Vec::new(); world.size() as usize];
+fn exchanged(
+    ranks: &Communicator,
+    particles: &[Particle],
+    tag: i32,
+) -> Result<Vec<Particle>, Error> {
+    let mut lists = vec![Vec::new(); ranks.size() as usize];
     for particle in particles {
-        lists[home(world, particle) as usize].push(*particle);
+        lists[home(ranks, particle) as usize].push(*particle);
     }
-    let mut here = std::mem::take(&mut lists[world.rank() as usize]);
-    let mut sends = world.request_set();
+    let mut here = std::mem::take(&mut lists[ranks.rank() as usize]);
+    let mut sends = ranks.request_set();
     for (rank, list) in (0..).zip(lists) {
-        if rank != world.rank() {
-            sends.add(world.isend(list, rank, tag)?);
+        if rank != ranks.rank() {
+            sends.add(ranks.isend(list, rank, tag)?);
         }
     }
-    for _ in 1..world.size() {
+    for _ in 1..ranks.size() {
         // Whoever is first: the message is taken out of the queue, and its length is known before there is a buffer.
-        let message = world.mprobe(Source::Any, tag)?;
+        let message = ranks.mprobe(Source::Any, tag)?;
         here.extend(
             message
                 .recv_vec::<Particle>()
@@ -100,9 +104,9 @@ fn exchanged(world: &World, particles: &[Particle], tag: i32) -> Result<Vec<Part
 }
 
 /// Counts the particles of each half of the processes, and checks that none is lost.
-fn count(world: &World, own: &[Particle], particles: u64) -> Result<(), Error> {
-    let is_upper = 2 * world.rank() >= world.size();
-    let half = world.split(Some(is_upper.into()), 0)?;
+fn count(ranks: &Communicator, own: &[Particle], particles: u64) -> Result<(), Error> {
+    let is_upper = 2 * ranks.rank() >= ranks.size();
+    let half = ranks.split(Some(is_upper.into()), 0)?;
     let half = half.expect("each rank has named its part");
     let mut counted = [0, 0];
     for particle in own {
@@ -119,12 +123,12 @@ fn count(world: &World, own: &[Particle], particles: u64) -> Result<(), Error> {
     }
     let name = if is_upper { "upper" } else { "lower" };
     println!("{} particles in the {name} half", counted[0]);
-    if world.rank() != 0 {
-        return world.send(&counted, 0, COUNT);
+    if ranks.rank() != 0 {
+        return ranks.send(&counted, 0, COUNT);
     }
-    if world.size() > 1 {
+    if ranks.size() > 1 {
         // The other half's first rank.
-        world.recv(&mut theirs, Source::Any, COUNT)?;
+        ranks.recv(&mut theirs, Source::Any, COUNT)?;
         counted = [counted[0] + theirs[0], counted[1] + theirs[1]];
     }
     assert_eq!(counted, [particles, particles * (particles - 1) / 2]);

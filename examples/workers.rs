@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use mq_comm::{Error, TagSelector, World};
+use mq_comm::{Communicator, Error, TagSelector, World};
 
 const TASKS: u32 = 20;
 
@@ -35,20 +35,20 @@ fn main() -> Result<(), AnyError> {
     })
 }
 
-fn lead(world: &World) -> Result<(), Error> {
+fn lead(ranks: &Communicator) -> Result<(), Error> {
     let mut open: Vec<u32> = (0..TASKS).collect();
-    let mut idle: Vec<u32> = (1..world.size()).collect();
+    let mut idle: Vec<u32> = (1..ranks.size()).collect();
     let mut busy = HashMap::new();
-    let mut set = world.request_set();
+    let mut set = ranks.request_set();
     let (mut sum, mut lost) = (0.0, 0);
     loop {
         while !idle.is_empty()
             && let Some(number) = open.pop()
         {
             let worker = idle.pop().expect("one is idle");
-            match world.send(&task(number), worker, TASK) {
+            match ranks.send(&task(number), worker, TASK) {
                 Ok(()) => {
-                    let receive = world.irecv(vec![0.0_f64], worker, RESULT)?;
+                    let receive = ranks.irecv(vec![0.0_f64], worker, RESULT)?;
                     busy.insert(set.add(receive), (worker, number));
                 }
                 Err(Error::Gone { .. }) => open.push(number),
@@ -75,9 +75,9 @@ fn lead(world: &World) -> Result<(), Error> {
     }
     // No worker is left, or there was none.
     sum += open.iter().map(|&number| work(&task(number))).sum::<f64>();
-    for worker in 1..world.size() {
+    for worker in 1..ranks.size() {
         // A worker that has already ended need not be told.
-        let _ = world.send::<u8>(&[], worker, DONE);
+        let _ = ranks.send::<u8>(&[], worker, DONE);
     }
     let expected: f64 = (0..TASKS).map(|number| work(&task(number))).sum();
     assert_eq!(sum, expected);
@@ -85,16 +85,16 @@ fn lead(world: &World) -> Result<(), Error> {
     Ok(())
 }
 
-fn serve(world: &World, fails: bool) -> Result<(), AnyError> {
+fn serve(ranks: &Communicator, fails: bool) -> Result<(), AnyError> {
     loop {
         // A task may have any length.
-        let (numbers, status) = world.recv_vec::<f64>(0, TagSelector::Any)?;
+        let (numbers, status) = ranks.recv_vec::<f64>(0, TagSelector::Any)?;
         if status.tag() == DONE {
             return Ok(());
         }
         if fails {
             return Err("this worker was asked to fail".into());
         }
-        world.send(&[work(&numbers)], 0, RESULT)?;
+        ranks.send(&[work(&numbers)], 0, RESULT)?;
     }
 }

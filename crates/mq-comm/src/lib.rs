@@ -33,7 +33,7 @@
 //! - [`transport`]: what the protocol needs of whatever moves the bytes.
 //!
 //! The repository's `examples/` has whole programs: a halo exchange, task farms with and without deaths,
-//! survivors that go on among themselves, shared buffers.
+//! survivors that go on among themselves, shared buffers, a reduction.
 //!
 //! # Threads
 //! A world and all that is made from it stay in the thread that entered it (they are not `Send`), as
