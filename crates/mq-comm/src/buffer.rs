@@ -6,6 +6,10 @@
 //! forgetting the handle of the request leaks it at worst. A lent buffer is taken out of the pool before the
 //! loan ends, by the scope it was lent to, which nobody can forget.
 //!
+//! Of elements with several owners, an `Rc` or `Arc`, a buffer has one owner's part: while it exists, the elements stay
+//! where they are, and nobody can write to them, as long as the buffer does not either. No buffer leaves its thread,
+//! and so no `Rc` does.
+//!
 //! Another process may read a lent buffer at any time, through the kernel, which is no access as far as this
 //! program is concerned; that it reads what was meant is a matter of the protocol, not of safety.
 #![allow(unsafe_code, reason = "remembers addresses")]
@@ -33,16 +37,18 @@ enum Kind {
     Exclusive,
     /// A vector taken apart, or a shared buffer.
     Owned(Owned),
+    /// An `Rc` or `Arc`: others read the elements too.
+    Counted(Owned),
 }
 
 #[derive(Clone, Copy)]
 struct Owned {
-    /// The type of a vector's elements, or of the shared buffer.
+    /// The type of a vector's elements, or of the shared buffer, or of the `Rc` or `Arc`.
     element: TypeId,
-    /// A vector's; or the address of what a shared buffer is made of. That has no variant of its own, because
-    /// every request would have to check for it when it ends.
+    /// A vector's; or the address of what a shared buffer is made of, which has no variant of its own, because
+    /// every request would have to check for it when it ends; or the address where the `Rc` or `Arc` is.
     capacity: usize,
-    /// Drops the vector or shared buffer whose parts these are.
+    /// Drops whatever it is whose parts these are.
     free: unsafe fn(NonNull<u8>, usize),
 }
 
@@ -58,6 +64,13 @@ unsafe fn free<T: Plain>(at: NonNull<u8>, capacity: usize) {
 unsafe fn free_shared(_at: NonNull<u8>, handed: usize) {
     // SAFETY: the caller's.
     drop(unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<HandedOver>(handed)) });
+}
+
+/// # Safety
+/// `counted` is the address where [`Buffer::counted`] has left a `C`, and nobody else has it.
+unsafe fn free_counted<C>(_at: NonNull<u8>, counted: usize) {
+    // SAFETY: the caller's.
+    drop(unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<C>(counted)) });
 }
 
 impl Buffer {
@@ -106,6 +119,28 @@ impl Buffer {
         }
     }
 
+    /// Elements with several owners, of whom the buffer is one.
+    ///
+    /// # Safety
+    /// While `counted` exists, wherever it is moved, its elements stay where they are, and nobody writes to them.
+    pub(crate) unsafe fn counted<T: Plain, C: 'static>(
+        counted: C,
+        elements: impl FnOnce(&C) -> &[T],
+    ) -> Self {
+        let bytes = plain::bytes(elements(&counted));
+        let (at, bytes) = (NonNull::from(bytes).cast(), bytes.len());
+        let counted = Box::into_raw(Box::new(counted));
+        Self {
+            at,
+            bytes,
+            kind: Kind::Counted(Owned {
+                element: TypeId::of::<C>(),
+                capacity: counted.expose_provenance(),
+                free: free_counted::<C>,
+            }),
+        }
+    }
+
     /// Elements lent for reading.
     ///
     /// # Safety
@@ -148,10 +183,10 @@ impl Buffer {
         unsafe { slice::from_raw_parts(self.at.as_ptr(), self.bytes) }
     }
 
-    /// The bytes to receive into; none if the memory was lent for reading.
+    /// The bytes to receive into; none if the memory was lent for reading, or has other owners.
     #[inline]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        if matches!(self.kind, Kind::Shared) {
+        if matches!(self.kind, Kind::Shared | Kind::Counted(_)) {
             return &mut [];
         }
         // SAFETY: owned, or lent for writing for longer than the buffer is there; this borrows the
@@ -174,7 +209,7 @@ impl Buffer {
     /// Whether it was handed over.
     #[inline]
     pub(crate) fn is_owned(&self) -> bool {
-        matches!(self.kind, Kind::Owned(_))
+        matches!(self.kind, Kind::Owned(_) | Kind::Counted(_))
     }
 
     /// Ends a loan: from now on the bytes are the pool's own, a copy of those lent.
@@ -228,13 +263,27 @@ impl Buffer {
         // SAFETY: it is that of a shared buffer, as its type says, which is not dropped here.
         unsafe { Box::from_raw(handed) }.back()
     }
+
+    /// What was handed over, if it was of this type, whose elements have several owners.
+    pub(crate) fn into_counted<C: 'static>(self) -> Option<C> {
+        let Kind::Counted(owned) = self.kind else {
+            return None;
+        };
+        if owned.element != TypeId::of::<C>() {
+            return None;
+        }
+        let _ = ManuallyDrop::new(self);
+        let counted = ptr::with_exposed_provenance_mut::<C>(owned.capacity);
+        // SAFETY: `counted` has left it there, and it is not dropped here.
+        Some(*unsafe { Box::from_raw(counted) })
+    }
 }
 
 impl Drop for Buffer {
     #[inline]
     fn drop(&mut self) {
-        if let Kind::Owned(owned) = self.kind {
-            // SAFETY: the parts of a vector that is handed to nobody else.
+        if let Kind::Owned(owned) | Kind::Counted(owned) = self.kind {
+            // SAFETY: the parts of what is handed to nobody else.
             unsafe { (owned.free)(self.at, owned.capacity) };
         }
     }
@@ -246,12 +295,13 @@ impl fmt::Debug for Buffer {
             Kind::Shared => "lent for reading",
             Kind::Exclusive => "lent for writing",
             Kind::Owned(_) => "handed over",
+            Kind::Counted(_) => "handed over, with other owners",
         };
         write!(f, "{} bytes, {kind}", self.bytes)
     }
 }
 
-/// What a request gives back: a vector, a shared buffer, or what was lent.
+/// What a request gives back: a vector, a shared buffer, an `Rc` or `Arc`, or what was lent.
 pub trait Content: sealed::Content {}
 
 impl<T: Plain> Content for Vec<T> {}
@@ -323,36 +373,4 @@ pub(crate) mod sealed {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_vector_comes_back_as_what_it_was() {
-        let mut vector = Vec::with_capacity(10);
-        vector.extend([1_u32, 2, 3]);
-        let at = vector.as_ptr();
-        let mut buffer = Buffer::owned(vector);
-        buffer.bytes_mut()[..4].copy_from_slice(&7_u32.to_ne_bytes());
-        let vector = buffer.into_vec::<u32>().unwrap();
-        assert_eq!((vector.as_ptr(), vector.capacity()), (at, 10));
-        assert_eq!(vector, [7, 2, 3]);
-    }
-
-    #[test]
-    fn a_vector_of_another_type_does_not() {
-        assert!(Buffer::owned(vec![1_u32]).into_vec::<i32>().is_none());
-        assert_eq!(Buffer::EMPTY.len(), 0);
-    }
-
-    #[test]
-    fn a_loan_for_reading_is_not_written_to() {
-        let elements = [1_u8, 2];
-        // SAFETY: dropped before the elements.
-        let mut buffer = unsafe { Buffer::shared(&elements) };
-        assert!(buffer.bytes_mut().is_empty());
-        assert_eq!(buffer.bytes(), [1, 2]);
-        buffer.detach();
-        buffer.bytes_mut()[0] = 9;
-        assert_eq!(elements, [1, 2]);
-    }
-}
+mod tests;

@@ -26,7 +26,7 @@
 //! - [`World`]: this process among those started with it; [`Options`]: its settings.
 //! - [`Communicator`]: sending, receiving, probing, collectives, new communicators.
 //! - [`Scope`]: non-blocking operations on borrowed memory; [`Request`], [`RequestSet`]: on
-//!   vectors.
+//!   vectors, and sends of elements with [several owners](Sendable).
 //! - [`SharedBuffer`]: memory that receivers read large messages from directly, with one copy.
 //! - [`Profile`]: what was sent and received, and how; [`Counters`]: through which buffers. With `MQ_STATS=1`, or
 //!   [`Options::statistics`], each process prints both when it leaves.
@@ -111,6 +111,7 @@ mod abort;
 mod buffer;
 mod collective;
 mod communicator;
+mod counted;
 mod error;
 mod header;
 mod messages;
@@ -146,7 +147,7 @@ pub use plain::Plain;
 pub use profile::Profile;
 pub use request::{Completion, Completions, Request, RequestId, RequestSet, ScopedRequest};
 pub use scope::Scope;
-pub use shared_buffer::{Owned, SharedBuffer};
+pub use shared_buffer::{Owned, Sendable, SharedBuffer};
 pub use status::Status;
 #[cfg(feature = "_steps")]
 pub use steps::STEPS;

@@ -228,10 +228,43 @@ impl HandedOver {
     note = "borrowed memory is sent and received inside of `world.scope(|s| ...)`, by `s.isend` and `s.irecv`",
     note = "for a short array or slice: `.to_vec()`"
 )]
-pub trait Owned: crate::Content + sealed::Owned {}
+pub trait Owned: Sendable {}
 
 impl<E: Plain> Owned for Vec<E> {}
 impl<E: Plain> Owned for SharedBuffer<E> {}
+
+/// Memory that a request sends from, and that stays as it is until the request is complete: what a request can
+/// [own](Owned), and an [`Arc`](std::sync::Arc) or [`Rc`](std::rc::Rc) of a slice or vector, for messages that are sent
+/// to several receivers without a copy for each.
+///
+/// ```
+/// use std::rc::Rc;
+///
+/// use mq_comm::{Error, World};
+///
+/// let world = World::alone()?;
+/// let block: Rc<[f64]> = vec![0.5; 1000].into();
+/// let mut sends = world.request_set();
+/// for tag in 0..3 {
+///     sends.add(world.isend(block.clone(), 0, tag)?);
+/// }
+/// for tag in 0..3 {
+///     assert_eq!(world.recv_vec::<f64>(0, tag)?.0, *block);
+/// }
+/// sends.wait_all()?.into_results()?;
+/// assert_eq!(Rc::strong_count(&block), 1);
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a request cannot own a `{Self}`: it sends a `Vec`, a `SharedBuffer`, or an `Rc` or `Arc` of a slice or \
+               `Vec`",
+    note = "borrowed memory is sent inside of `world.scope(|s| ...)`, by `s.isend`",
+    note = "for a short array or slice: `.to_vec()`"
+)]
+pub trait Sendable: crate::Content + sealed::Owned {}
+
+impl<E: Plain> Sendable for Vec<E> {}
+impl<E: Plain> Sendable for SharedBuffer<E> {}
 
 pub(crate) mod sealed {
     use std::rc::Rc;

@@ -8,7 +8,7 @@ use mq_core::{Rank, Source, Tag};
 use super::Communicator;
 use crate::error::Error;
 use crate::request::{NONE, Name, Request, RequestSet};
-use crate::shared_buffer::Owned;
+use crate::shared_buffer::{Owned, Sendable};
 use crate::transport::Transport;
 
 /// An operation that could not begin, with the buffer it was called with.
@@ -31,7 +31,7 @@ use crate::transport::Transport;
 pub struct Refused<B> {
     /// Why.
     pub error: Error,
-    /// The vector or shared buffer, unchanged, and the message of a matched receive, if it has not been
+    /// The buffer, unchanged, and the message of a matched receive, if it has not been
     /// received.
     pub buffer: B,
 }
@@ -77,8 +77,8 @@ impl<B> From<Refused<B>> for Error {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Begins to send a vector or a [`SharedBuffer`](crate::SharedBuffer), which the request gives back.
-    /// `MPI_Isend`, MPI 4.1 §3.7.2.
+    /// Begins to send a vector or a [`SharedBuffer`](crate::SharedBuffer), or what has [several owners](Sendable), which
+    /// the request gives back. `MPI_Isend`, MPI 4.1 §3.7.2.
     ///
     /// ```
     /// use mq_comm::{Error, World};
@@ -94,7 +94,7 @@ impl<T: Transport> Communicator<T> {
     /// # Errors
     /// The buffer comes back with [`Error::Rank`], [`Error::Tag`] or [`Error::OtherWorld`], or if the
     /// transport has no memory or is damaged.
-    pub fn isend<B: Owned>(
+    pub fn isend<B: Sendable>(
         &self,
         elements: B,
         to: impl Into<Rank>,
@@ -155,7 +155,7 @@ impl<T: Transport> Communicator<T> {
     }
 
     /// Passes on what was found out about the other end, if the buffer belongs to this world.
-    fn own<B: Owned, R>(&self, buffer: &B, end: R) -> Result<R, Error> {
+    fn own<B: Sendable, R>(&self, buffer: &B, end: R) -> Result<R, Error> {
         if buffer.is_of(self.inner.process()) {
             Ok(end)
         } else {
@@ -163,7 +163,7 @@ impl<T: Transport> Communicator<T> {
         }
     }
 
-    fn begun<B: Owned>(
+    fn begun<B: Sendable>(
         &self,
         name: Name,
         begun: Result<(), Error>,

@@ -70,7 +70,8 @@ impl Completion {
     ///
     /// # Errors
     /// The completion itself, if that was not a vector of such elements. This includes a scope's requests:
-    /// what they were lent comes back from their handles, or when the scope ends.
+    /// what they were lent comes back from their handles, or when the scope ends. And it includes what has
+    /// [other owners](crate::Sendable).
     pub fn into_vec<E: Plain>(mut self) -> Result<Vec<E>, Self> {
         self.take_vec().ok_or(self)
     }

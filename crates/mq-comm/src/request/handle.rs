@@ -10,7 +10,7 @@ use super::{Name, Stage};
 use crate::buffer::Content;
 use crate::communicator::Inner;
 use crate::error::Error;
-use crate::shared_buffer::Owned;
+use crate::shared_buffer::Sendable;
 use crate::status::Status;
 use crate::transport::Transport;
 
@@ -24,8 +24,8 @@ pub struct RequestId {
 
 /// A send or receive that has begun: `MPI_Request`, MPI 4.1 §3.7.
 ///
-/// `B` is what it was begun with and what it gives back when it is complete: a vector or a
-/// [`SharedBuffer`](crate::SharedBuffer). Requests with the memory of others are those of a
+/// `B` is what it was begun with and what it gives back when it is complete: a vector, a
+/// [`SharedBuffer`](crate::SharedBuffer), or what has [several owners](Sendable). Requests with the memory of others are those of a
 /// [`Scope`](crate::Scope).
 ///
 /// **Dropping the handle** of a receive cancels it, unless a message has matched, which is then lost. A send
@@ -37,7 +37,7 @@ pub struct Request<B: Content, T: Transport = Endpoint> {
     content: PhantomData<B>,
 }
 
-impl<B: Owned, T: Transport> Request<B, T> {
+impl<B: Sendable, T: Transport> Request<B, T> {
     /// The handle of a request that was begun with such memory; a request that was not gives back an empty
     /// piece.
     #[allow(
@@ -45,8 +45,8 @@ impl<B: Owned, T: Transport> Request<B, T> {
         reason = "a promise that need not be kept for what is owned"
     )]
     pub(crate) fn owned(inner: Rc<Inner<T>>, name: Name) -> Self {
-        // SAFETY: a buffer becomes a vector, or a shared buffer, only if it was made of one of that
-        // type.
+        // SAFETY: a buffer becomes a vector, a shared buffer, an `Rc` or an `Arc` only if it was made of one of
+        // that type.
         unsafe { Self::named(inner, name) }
     }
 }

@@ -8,11 +8,12 @@ use mq_shm::Endpoint;
 use super::{Completion, Completions, Handles, Request, RequestId};
 use crate::communicator::Inner;
 use crate::error::Error;
-use crate::shared_buffer::Owned;
+use crate::shared_buffer::Sendable;
 use crate::transport::Transport;
 
 /// Requests that are waited for together, each begun with a vector or a
-/// [`SharedBuffer`](crate::SharedBuffer).
+/// [`SharedBuffer`](crate::SharedBuffer), or a send of what has [several owners](Sendable), whose part the set drops
+/// when it has reported the send.
 ///
 /// ```
 /// use mq_comm::{Error, World};
@@ -57,7 +58,7 @@ impl<T: Transport> RequestSet<T> {
     ///
     /// # Panics
     /// If it belongs to another world.
-    pub fn add<B: Owned>(&mut self, request: Request<B, T>) -> RequestId {
+    pub fn add<B: Sendable>(&mut self, request: Request<B, T>) -> RequestId {
         assert!(
             Rc::ptr_eq(&self.inner.core, &request.inner.core),
             "a set and its requests must belong to one world"
