@@ -1,8 +1,8 @@
 //! Elements with several owners, an `Rc` or `Arc` of them: they are sent, but not received into.
 //!
 //! # Why this is sound
-//! The slices and vectors that they lead to are on the heap, wherever the `Rc` or `Arc` itself is. As long as there is a
-//! second owner, nobody gets at the elements for writing, and nobody gets a vector out to change its length; elements
+//! The slices and vectors that they lead to are on the heap, wherever the `Rc` or `Arc` itself is. As long as there is
+//! a second owner, nobody gets at the elements for writing, and nobody gets a vector out to change its length; elements
 //! are [`Plain`], and so nothing in them changes through a reference. A request's buffer is an owner.
 #![allow(unsafe_code, reason = "hands an owner's part over")]
 

@@ -77,8 +77,8 @@ impl<B> From<Refused<B>> for Error {
 }
 
 impl<T: Transport> Communicator<T> {
-    /// Begins to send a vector or a [`SharedBuffer`](crate::SharedBuffer), or what has [several owners](Sendable), which
-    /// the request gives back. `MPI_Isend`, MPI 4.1 §3.7.2.
+    /// Begins to send a vector or a [`SharedBuffer`](crate::SharedBuffer), or what has [several owners](Sendable),
+    /// which the request gives back. `MPI_Isend`, MPI 4.1 §3.7.2.
     ///
     /// ```
     /// use mq_comm::{Error, World};

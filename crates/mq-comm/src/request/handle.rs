@@ -25,8 +25,8 @@ pub struct RequestId {
 /// A send or receive that has begun: `MPI_Request`, MPI 4.1 §3.7.
 ///
 /// `B` is what it was begun with and what it gives back when it is complete: a vector, a
-/// [`SharedBuffer`](crate::SharedBuffer), or what has [several owners](Sendable). Requests with the memory of others are those of a
-/// [`Scope`](crate::Scope).
+/// [`SharedBuffer`](crate::SharedBuffer), or what has [several owners](Sendable). Requests with the memory of others
+/// are those of a [`Scope`](crate::Scope).
 ///
 /// **Dropping the handle** of a receive cancels it, unless a message has matched, which is then lost. A send
 /// completes by itself, and nothing reports its failure: `drop(world.isend(..)?)` says that this is meant.

@@ -78,7 +78,8 @@ pub struct mq_session_options {
 /// if the folder came from there. The structure `clusters` gives a line from rank 0 if variables are
 /// read: without a profile, which cannot be named here, it is one list.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0, or the rank is not below the size).
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0, or the rank is not below
+/// the size).
 ///
 /// # Safety
 /// `options` is null or valid, its strings null or C strings; `session` is null or valid for a
