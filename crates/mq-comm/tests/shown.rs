@@ -9,7 +9,7 @@ mod common;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mq_comm::{Error, Source, Status, TagSelector, World};
+use mq_comm::{Communicator, Error, Options, Policy, Source, Status, TagSelector, World};
 
 use common::watchdog;
 
@@ -153,6 +153,51 @@ fn a_receive_that_is_posted_takes_what_was_shown_and_the_next_one_another() {
             assert_eq!((first[0], shown.source()), (1, 1), "{round}");
             assert_eq!(other.source(), 2, "{round}");
         }
+        world.barrier()
+    })
+    .unwrap();
+}
+
+/// What only the debug format tells.
+fn number_of(communicator: &Communicator) -> String {
+    let text = format!("{communicator:?}");
+    text.split(',')
+        .next()
+        .expect("it begins with it")
+        .to_owned()
+}
+
+#[test]
+fn what_was_shown_on_a_communicator_is_forgotten_with_it() {
+    let _dog = watchdog("forgotten");
+    let options = Options::default().with(|o| o.channel = Policy::PerPeer.into());
+    let (shown, over) = (AtomicU32::new(0), AtomicU32::new(0));
+    World::threads_with(2, &options, |world| {
+        let alone = world
+            .split(Some(world.rank()), 0)?
+            .expect("each has a color");
+        let both = world.dup()?;
+        if world.rank() == 1 {
+            both.send(&[1_u8], 0, 7)?;
+            wait_for(&shown, 1);
+            drop(both);
+            over.store(1, Ordering::Release);
+            return world.barrier();
+        }
+        both.probe(Source::Any, 7)?;
+        let before = number_of(&both);
+        drop(both);
+        shown.store(1, Ordering::Release);
+        wait_for(&over, 1);
+        for _ in 0..100 {
+            world.progress()?;
+        }
+        let again = alone.dup()?;
+        assert_eq!(number_of(&again), before);
+        again.send(&[2_u8], 0, 7)?;
+        let mut got = [0_u8];
+        again.recv(&mut got, Source::Any, 7)?;
+        assert_eq!(got, [2]);
         world.barrier()
     })
     .unwrap();

@@ -326,6 +326,7 @@ impl<T: Transport> Core<T> {
 
     /// Takes the contexts of a communicator out of the engine, with all that is queued there.
     fn empty_contexts(&mut self, number: Number) -> Result<(), Error> {
+        self.state.forget_shown(number);
         let mut removed = Vec::new();
         for context in number.contexts() {
             self.end_in_front(context, Outcome::Cancelled);

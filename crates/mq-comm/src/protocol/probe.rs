@@ -5,10 +5,10 @@ use core::time::Duration;
 
 use mq_core::Source;
 use mq_core::mpi::MpiPattern;
-use mq_shm::Process;
+use mq_shm::{Peeked, Process};
 
 use super::progress::ROUNDS;
-use super::{Awaited, Core, State};
+use super::{Awaited, Core, Number, State};
 use crate::error::Error;
 use crate::header::{self, Kind, Word};
 use crate::messages::Keeper;
@@ -170,6 +170,16 @@ impl<T: Transport> Core<T> {
 }
 
 impl State {
+    /// Nobody receives on a communicator any more. What a probe has shown there is discarded when it comes, and is not
+    /// to be waited for once the number is given to another communicator.
+    pub(super) fn forget_shown(&mut self, number: Number) {
+        let is_there = |shown: Peeked| Number::of(Word(shown.header[1]).context()) == number;
+        if self.shown.is_some_and(is_there) {
+            self.shown = None;
+            self.doubt = 0;
+        }
+    }
+
     /// Whether the next message is the first that a probe could find, and nothing else is to be done before it
     /// is shown.
     #[inline]
