@@ -202,3 +202,30 @@ fn what_was_shown_on_a_communicator_is_forgotten_with_it() {
     })
     .unwrap();
 }
+
+#[test]
+fn a_receive_that_is_posted_after_it_was_shown_has_it_at_once() {
+    let _dog = watchdog("at once");
+    let turn = AtomicU32::new(0);
+    World::threads(2, |world| {
+        for round in 0..ROUNDS {
+            if world.rank() == 1 {
+                wait_for(&turn, round + 1);
+                world.send(&[round], 0, 7)?;
+                continue;
+            }
+            turn.store(round + 1, Ordering::Release);
+            let shown = world.probe(Source::Any, 7)?;
+            world.send(&[99_u32], 0, 7)?;
+            let first = world.irecv(vec![0], Source::Any, 7);
+            let first = first.map_err(Error::from)?;
+            // A later one takes the other, so the first cannot still wait for one of the two.
+            let second = world.mprobe(Source::Any, TagSelector::Any)?;
+            let first = first.cancel().expect_err("its message has come");
+            assert_eq!(first.wait()?, (vec![round], shown));
+            assert_eq!(second.recv_vec::<u32>()?, [99]);
+        }
+        world.barrier()
+    })
+    .unwrap();
+}

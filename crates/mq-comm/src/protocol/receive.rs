@@ -64,28 +64,40 @@ impl<T: Transport> Core<T> {
     /// Begins a run in front with a receive that is posted.
     #[inline(never)]
     fn begin_in_front(&mut self, pattern: MpiPattern, receive: u32) -> Result<(), Error> {
-        let pattern = self.meant_by(receive, pattern);
+        if self.state.doubt != 0 {
+            self.state.requests.at_mut(receive).stage = Stage::Hand;
+            return self.start_hand_on(pattern, receive);
+        }
         let from = self.state.requests.at(receive).peer;
         (self.state.matching.front).begin_run(pattern, from, receive);
         self.end_kept_want();
         self.want(from)
     }
 
-    /// [`meant`](Self::meant) for a request.
-    #[inline(always)]
+    /// [`meant`](Self::meant) for a request. What it is meant for is taken in: the request is then for that message
+    /// alone, and if it were posted, others that have come as well could pass it.
+    #[cold]
     fn meant_by(&mut self, request: u32, pattern: MpiPattern) -> MpiPattern {
-        if self.state.doubt == 0 {
-            return pattern;
-        }
         let from = self.state.requests.at(request).peer;
-        let (from, pattern) = self.meant(from, pattern);
-        self.state.requests.at_mut(request).peer = from;
-        pattern
+        let (meant_from, meant) = self.meant(from, pattern);
+        self.state.requests.at_mut(request).peer = meant_from;
+        if let Some(shown) = self.state.shown
+            && meant_from != from
+        {
+            let taken = self.take_in_until(ROUNDS, |core| Ok(!core.transport.is_due(shown)));
+            if let Err(error) = taken {
+                self.state.failed_elsewhere(error);
+            }
+        }
+        meant
     }
 
     #[inline(never)]
     fn start_hand_on(&mut self, pattern: MpiPattern, request: u32) -> Result<(), Error> {
-        let pattern = self.meant_by(request, pattern);
+        let pattern = match self.state.doubt {
+            0 => pattern,
+            _ => self.meant_by(request, pattern),
+        };
         let hand = &Hand { request, pattern };
         // Without obstacles there is somebody left to wait for, and posting finds what has come.
         if self.state.obstacles > 0 && self.settle(hand)? {
