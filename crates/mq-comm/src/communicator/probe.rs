@@ -29,9 +29,10 @@ pub struct Matched<T: Transport = Endpoint> {
 impl<T: Transport> Communicator<T> {
     /// Whether a message that matches `from` and `tag` has come, and which. `MPI_Iprobe`, MPI 4.1 §3.8.1.
     ///
-    /// The next receive of this process takes the message that was shown, if it matches it, and so does one that names
-    /// [`source`](Status::source) and [`tag`](Status::tag) of the status. A later one from any source may take another;
-    /// [`mprobe`](Self::mprobe) leaves no doubt.
+    /// A receive that names [`source`](Status::source) and [`tag`](Status::tag) of the status takes the message that
+    /// was shown, unless an earlier receive has taken it. So does one with the same `from` and `tag` as here, if it is
+    /// what this process does next with messages that come: after another receive, a probe or a collective operation,
+    /// it may take another, and a receive with other wildcards may anyway. [`mprobe`](Self::mprobe) leaves no doubt.
     ///
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; if no message has come, [`Error::Gone`] if the sender has ended, or,
