@@ -1,0 +1,142 @@
+//! Random programs, and what MPI promises about them.
+//!
+//! **What is generated** (`plan.rs`, `options.rs`). From a seed: two to five ranks with random options and structures;
+//! communicators that are duplicated, split, and dropped with messages on them, so that their numbers are used again;
+//! messages of all lengths, alone and in bursts, to others and to the rank itself; handovers, in which a blocking send
+//! meets its receive; barriers and broadcasts. Each rank does its part in the same order, and in between posts receives
+//! with and without wildcards, receives, probes, tests, waits and cancels (`acts.rs`), as its own chance says. It
+//! waits only for messages that are certain to be left for it (`incoming.rs`): no program has a deadlock.
+//!
+//! **What is checked.** At once: the bytes and the status of each message, what is behind it in the buffer, that a
+//! cancelled receive has taken nothing, the buffers of sends, and who is in a communicator. In the end (`rules.rs`):
+//! every message is received once; none overtakes another, and no receive an earlier one; a probe shows what is next,
+//! and the receive that does the same next takes it; what is known to have come is shown. And as many messages and
+//! bytes are sent as received or left, as the profiles say.
+//!
+//! `MQ_PROGRAMS=COUNT` runs so many programs from a seed that is printed, `MQ_PROGRAMS=COUNT@SEED` from that seed. A
+//! seed fixes a program, but not how its ranks take turns: what fails once may have to be run some times.
+
+mod acts;
+mod draw;
+mod incoming;
+mod options;
+mod pattern;
+mod plan;
+mod posted;
+mod probes;
+mod rank;
+mod receives;
+mod record;
+mod requests;
+mod rules;
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, SystemTime};
+
+use mq_comm::{Error, World};
+
+use draw::Draw;
+use rank::Rank;
+
+/// Programs where nobody asks for more.
+const PROGRAMS: u64 = 200;
+
+/// After so many seconds, a program hangs.
+const HANGS: u64 = 20;
+
+#[test]
+fn random_programs_get_what_mpi_promises() {
+    let (count, from) = asked_for();
+    let (begins, begun) = channel();
+    std::thread::spawn(move || {
+        let longest = Duration::from_secs(HANGS * common::slower());
+        let mut seed = from;
+        loop {
+            match begun.recv_timeout(longest) {
+                Ok(next) => seed = next,
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    tell(&format!("the program hangs: {}", again(seed)));
+                    std::process::abort();
+                }
+            }
+        }
+    });
+    for seed in (0..count).map(|at| from.wrapping_add(at)) {
+        begins.send(seed).expect("it listens");
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(seed))) {
+            tell(&format!("the program failed: {}", again(seed)));
+            resume_unwind(panic);
+        }
+    }
+}
+
+/// How many programs, and the first seed.
+fn asked_for() -> (u64, u64) {
+    let Ok(asked) = std::env::var("MQ_PROGRAMS") else {
+        return (PROGRAMS, 0);
+    };
+    let number = |text: &str| {
+        let number = text.parse();
+        number.unwrap_or_else(|_| panic!("MQ_PROGRAMS is COUNT or COUNT@SEED, not {asked:?}"))
+    };
+    if let Some((count, from)) = asked.split_once('@') {
+        return (number(count), number(from));
+    }
+    let since = SystemTime::UNIX_EPOCH.elapsed().expect("it is later");
+    let from = since.as_micros() as u64;
+    tell(&format!("MQ_PROGRAMS={asked}@{from}"));
+    (number(&asked), from)
+}
+
+fn again(seed: u64) -> String {
+    format!("MQ_PROGRAMS=1@{seed} cargo test -p mq-comm --test programs runs it again")
+}
+
+/// Not by a macro, whose words a test that ends the process keeps to itself.
+fn tell(what: &str) {
+    let _ = writeln!(std::io::stderr(), "{what}");
+}
+
+fn run(seed: u64) {
+    let mut draw = Draw::new(seed, 0);
+    let options = options::options(&mut draw);
+    let ranks = 2 + draw.below(4) as u32;
+    let plan = plan::plan(&mut draw, ranks);
+    // Where little may be unexpected, every message may have to wait for its receive.
+    let eager = (options.unexpected_limit > 1 << 20).then_some(options.eager_limit);
+    let ended = World::threads_with(ranks, &options, |world| {
+        let left = Rank::new(&plan, world, seed, eager).run();
+        world.barrier()?;
+        check_profiles(world, left)?;
+        world.barrier()?;
+        assert_eq!(world.unexpected_bytes(), 0);
+        Ok(())
+    });
+    ended.unwrap_or_else(|error| panic!("{error} ({options:?})"));
+}
+
+/// All that has been sent was received, or left.
+fn check_profiles(world: &World, left: [u64; 2]) -> Result<(), Error> {
+    let profile = world.profile();
+    let mut sum = [
+        [profile.sent(), profile.sent_bytes()],
+        [profile.received + left[0], profile.received_bytes + left[1]],
+    ]
+    .concat();
+    if world.rank() > 0 {
+        return world.send(&sum, 0, 0);
+    }
+    for rank in 1..world.size() {
+        let mut its = [0; 4];
+        world.recv(&mut its, rank, 0)?;
+        sum.iter_mut().zip(its).for_each(|(sum, its)| *sum += its);
+    }
+    assert_eq!(sum[..2], sum[2..], "sent, and received or left");
+    Ok(())
+}
