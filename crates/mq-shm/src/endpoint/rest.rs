@@ -26,11 +26,19 @@ const WHILE_OTHERS_COME: u32 = 1024;
 
 /// Waits in a row in which a patient process saw nothing, and what it waited for came as soon as it gave its core up,
 /// before it slept: the awaited process, or one before it, waits for this very core. Processes that may use as many
-/// cores as they are get there on a machine that has other work to do.
+/// cores as they are get there on a machine that has other work to do. Then the process is impatient for a while, and
+/// for longer only if that pays: where many others take the core whenever it is given up, each for a turn of
+/// milliseconds, it does not.
 #[derive(Debug, Default)]
 pub(super) struct InVain {
     row: u32,
     since: Option<Instant>,
+    /// Until when the process is impatient because of them, and how long each of them took.
+    until: Option<(Instant, Duration)>,
+    /// Waits since it is.
+    impatient: u32,
+    /// Until when it stays patient, since impatience did not pay.
+    patient_until: Option<Instant>,
 }
 
 impl InVain {
@@ -38,21 +46,50 @@ impl InVain {
     const ROW: u32 = 16;
     /// Within this time: a process with a core for itself waits too long now and then.
     const WITHIN: Duration = Duration::from_millis(250);
+    /// How long a process is impatient then: processes are moved apart.
+    const FOR: Duration = Duration::from_millis(100);
+    /// How long it stays patient if it then had no more than twice as many waits in that time.
+    const PATIENT_FOR: Duration = Duration::from_secs(2);
 
     /// One more such wait, unless it comes to a sleep; returns whether they are enough.
     fn once_more(&mut self, now: Instant) -> bool {
+        if self.patient_until.is_some_and(|until| now < until) {
+            return false;
+        }
         let since = *self.since.get_or_insert(now);
         self.row += 1;
         if self.row < Self::ROW {
             return false;
         }
-        *self = Self::default();
-        now - since < Self::WITHIN
+        self.end();
+        let took = now - since;
+        if took >= Self::WITHIN {
+            return false;
+        }
+        self.until = Some((now + Self::FOR, took / Self::ROW));
+        self.impatient = 0;
+        true
     }
 
     /// This wait was long.
     pub(super) fn end(&mut self) {
-        *self = Self::default();
+        (self.row, self.since) = (0, None);
+    }
+
+    /// One more wait; returns whether the process has been impatient for long enough, because of waits in vain.
+    fn are_over(&mut self, now: Instant) -> bool {
+        let Some((until, each)) = self.until else {
+            return false;
+        };
+        self.impatient += 1;
+        if now < until {
+            return false;
+        }
+        self.until = None;
+        if each * self.impatient <= 2 * (now - until + Self::FOR) {
+            self.patient_until = Some(now + Self::PATIENT_FOR);
+        }
+        true
     }
 }
 
@@ -144,8 +181,8 @@ impl<M: Memory> Endpoint<M> {
                 self.patience = Patience::YIELDING;
                 *waits = self.patience.asks_after();
             }
-            Some(0) => self.look_for_company(),
-            Some(waits) => *waits -= 1,
+            Some(waits) if *waits > 0 && !self.in_vain.are_over(Instant::now()) => *waits -= 1,
+            Some(_) => self.look_for_company(),
         }
     }
 
@@ -271,5 +308,29 @@ mod tests {
         assert_eq!(row(&mut in_vain, 1, soon), 1);
         assert_eq!(row(&mut in_vain, 3 * InVain::ROW, soon), 3);
         assert_eq!(row(&mut in_vain, 3 * InVain::ROW, InVain::WITHIN / 2), 0);
+    }
+
+    #[test]
+    fn impatience_goes_on_if_it_pays() {
+        for (apart, pays) in [
+            (Duration::from_micros(20), true),
+            (Duration::from_millis(3), false),
+        ] {
+            let mut in_vain = InVain::default();
+            let mut now = Instant::now();
+            let patiently = |in_vain: &mut InVain, now: &mut Instant| {
+                (0..InVain::ROW).any(|_| {
+                    *now += Duration::from_millis(1);
+                    in_vain.once_more(*now)
+                })
+            };
+            assert!(patiently(&mut in_vain, &mut now));
+            while !in_vain.are_over(now) {
+                now += apart;
+            }
+            assert_eq!(patiently(&mut in_vain, &mut now), pays);
+            now += InVain::PATIENT_FOR;
+            assert!(pays || patiently(&mut in_vain, &mut now));
+        }
     }
 }
