@@ -81,7 +81,11 @@ fn child(at: &mut Endpoint) -> Result<(), AnyError> {
 
 fn main() -> Result<(), AnyError> {
     if let Some(number) = std::env::args().nth(1) {
-        let memory = Mapped::inherited(number.parse()?, "the parent's segment")?;
+        let number = number.parse();
+        let number = number.map_err(
+            |_| "the argument is the number of the descriptor that the parent hands down",
+        )?;
+        let memory = Mapped::inherited(number, "the parent's segment")?;
         return child(&mut Endpoint::join(memory, CHILD, Options::default())?);
     }
     let memory = Mapped::create(Geometry::new(2)?)?;

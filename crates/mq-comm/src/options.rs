@@ -91,7 +91,8 @@ pub struct Options {
     pub nontemporal_from: Option<usize>,
     /// Whether fastboxes are used, if the policy has them.
     pub fastbox: bool,
-    /// What to do while nothing arrives; unless given, decided by the number of processes and cores. A program
+    /// What to do while nothing arrives; unless given, decided by the number of processes and cores, and by whether
+    /// patience turns out to be in vain. A program
     /// that only asks (`test`, `iprobe`, `progress`) gives up its core as often, but never sleeps.
     pub patience: Option<Patience>,
     /// Whether this process prints what it has sent and received, and how, on stderr when it leaves.

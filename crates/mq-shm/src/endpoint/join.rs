@@ -4,10 +4,10 @@
 
 use crate::channel::Counters;
 use crate::endpoint::deaths::Deaths;
+use crate::endpoint::in_vain::InVain;
 use crate::endpoint::inlets::Inlets;
 use crate::endpoint::peer::Peer;
 use crate::endpoint::receive::{Inbox, Rotation};
-use crate::endpoint::rest::InVain;
 use crate::endpoint::{Endpoint, Options, buffers, rings, single_copy};
 use crate::error::ShmError;
 use crate::found::Found;

@@ -26,7 +26,7 @@
 //! | `send`, `cells` | sending, and the cells and fastboxes that it takes |
 //! | `receive`, `inlets`, `short`, `incoming` | receiving; the fastboxes that are looked at, messages that lie there, and those in cells |
 //! | `rings`, `transfer` | large messages through a ring; `single_copy`, `cooperative`: read from the sender's memory; `buffers`: from a shared buffer |
-//! | `rest`, `deaths` | waiting, and who has ended meanwhile |
+//! | `rest`, `in_vain`, `deaths` | waiting, when patience does not pay, and who has ended meanwhile |
 //! | `peer` | what an endpoint knows of each other one |
 
 #![allow(unsafe_code, reason = "remembers addresses of the segment")]
@@ -35,6 +35,7 @@ mod buffers;
 mod cells;
 mod cooperative;
 mod deaths;
+mod in_vain;
 mod incoming;
 mod inlets;
 mod join;
@@ -48,11 +49,11 @@ mod single_copy;
 mod transfer;
 
 use deaths::Deaths;
+use in_vain::InVain;
 pub use incoming::Incoming;
 use inlets::Inlets;
 pub use receive::Arrival;
 use receive::{Inbox, Rotation};
-use rest::InVain;
 pub use send::Sent;
 pub use short::{Peeked, Short};
 
@@ -97,7 +98,8 @@ pub struct Options {
     /// a slot of a fastbox names; if not set, whichever is faster at the moment. Cells in the queue are copied
     /// line by line.
     pub nontemporal_from: Option<usize>,
-    /// What to do while nothing arrives; if not set, by the number of processes and cores.
+    /// What to do while nothing arrives; if not set, by the number of processes and cores, and by whether patience
+    /// turns out to be in vain.
     pub patience: Option<Patience>,
 }
 
@@ -144,6 +146,7 @@ pub struct Endpoint<M: Memory = Mapped> {
     /// How many others had not joined when that was last checked.
     #[cfg(not(mq_loom))]
     absent: usize,
+    /// The waits that came to giving the core up.
     in_vain: InVain,
     /// A message that goes through a fastbox has found no room there, and waits, since the last sleep.
     awaits_room: bool,

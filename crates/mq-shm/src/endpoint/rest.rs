@@ -24,75 +24,6 @@ const NAP: Duration = Duration::from_millis(1);
 #[cfg(not(mq_loom))]
 const WHILE_OTHERS_COME: u32 = 1024;
 
-/// Waits in a row in which a patient process saw nothing, and what it waited for came as soon as it gave its core up,
-/// before it slept: the awaited process, or one before it, waits for this very core. Processes that may use as many
-/// cores as they are get there on a machine that has other work to do. Then the process is impatient for a while, and
-/// for longer only if that pays: where many others take the core whenever it is given up, each for a turn of
-/// milliseconds, it does not.
-#[derive(Debug, Default)]
-pub(super) struct InVain {
-    row: u32,
-    since: Option<Instant>,
-    /// Until when the process is impatient because of them, and how long each of them took.
-    until: Option<(Instant, Duration)>,
-    /// Waits since it is.
-    impatient: u32,
-    /// Until when it stays patient, since impatience did not pay.
-    patient_until: Option<Instant>,
-}
-
-impl InVain {
-    /// How many of them there are to be.
-    const ROW: u32 = 16;
-    /// Within this time: a process with a core for itself waits too long now and then.
-    const WITHIN: Duration = Duration::from_millis(250);
-    /// How long a process is impatient then: processes are moved apart.
-    const FOR: Duration = Duration::from_millis(100);
-    /// How long it stays patient if it then had no more than twice as many waits in that time.
-    const PATIENT_FOR: Duration = Duration::from_secs(2);
-
-    /// One more such wait, unless it comes to a sleep; returns whether they are enough.
-    fn once_more(&mut self, now: Instant) -> bool {
-        if self.patient_until.is_some_and(|until| now < until) {
-            return false;
-        }
-        let since = *self.since.get_or_insert(now);
-        self.row += 1;
-        if self.row < Self::ROW {
-            return false;
-        }
-        self.end();
-        let took = now - since;
-        if took >= Self::WITHIN {
-            return false;
-        }
-        self.until = Some((now + Self::FOR, took / Self::ROW));
-        self.impatient = 0;
-        true
-    }
-
-    /// This wait was long.
-    pub(super) fn end(&mut self) {
-        (self.row, self.since) = (0, None);
-    }
-
-    /// One more wait; returns whether the process has been impatient for long enough, because of waits in vain.
-    fn are_over(&mut self, now: Instant) -> bool {
-        let Some((until, each)) = self.until else {
-            return false;
-        };
-        self.impatient += 1;
-        if now < until {
-            return false;
-        }
-        self.until = None;
-        if each * self.impatient <= 2 * (now - until + Self::FOR) {
-            self.patient_until = Some(now + Self::PATIENT_FOR);
-        }
-        true
-    }
-}
-
 impl<M: Memory> Endpoint<M> {
     /// Passes the time after a [`poll`](Self::poll) that found nothing: looks again immediately, yields,
     /// or sleeps until a process sends or brings a cell back, depending on how long it has been idle.
@@ -167,7 +98,8 @@ impl<M: Memory> Endpoint<M> {
 
     /// Others have had their turn on this core. Some of the waits that get this far check whether there
     /// is a core for each process, or whether the awaited process may be waiting for this very core: the
-    /// initial answer is a guess, and processes may be bound to other cores while they run.
+    /// initial answer is a guess, and processes may be bound to other cores while they run. Whatever the
+    /// answer, patience that is in vain (`in_vain`) is given up for a while.
     #[cold]
     fn note_a_turn(&mut self, idle: &Idle) {
         if !idle.has_begun_to_yield(&self.patience) {
@@ -181,7 +113,7 @@ impl<M: Memory> Endpoint<M> {
                 self.patience = Patience::YIELDING;
                 *waits = self.patience.asks_after();
             }
-            Some(waits) if *waits > 0 && !self.in_vain.are_over(Instant::now()) => *waits -= 1,
+            Some(waits) if *waits > 0 && !self.in_vain.are_over(Instant::now) => *waits -= 1,
             Some(_) => self.look_for_company(),
         }
     }
@@ -217,7 +149,7 @@ impl<M: Memory> Endpoint<M> {
     /// Sleeps until woken, at most for the given time and as long as patience allows.
     #[cold]
     fn sleep(&mut self, longest: Duration) -> Result<(), ShmError> {
-        self.in_vain.end();
+        self.in_vain.sleeps();
         let mut longest = longest.min(self.patience.sleep);
         let until_look = self.until_look();
         if until_look.is_zero() {
@@ -285,52 +217,5 @@ impl<M: Memory> Endpoint<M> {
         let peers = self.naming.iter().map(|to| &self.peers[to.index()]);
         let mut outlets = peers.filter_map(|peer| peer.outlet.as_ref());
         outlets.any(Outlet::has_cell)
-    }
-}
-
-#[cfg(all(test, not(mq_loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_in_vain_count_if_they_come_in_a_row_and_soon() {
-        let begun = Instant::now();
-        let row = |in_vain: &mut InVain, waits: u32, apart: Duration| {
-            let found = (0..waits).filter(|&wait| in_vain.once_more(begun + apart * wait));
-            found.count()
-        };
-        let mut in_vain = InVain::default();
-        let soon = Duration::from_millis(2);
-        assert_eq!(row(&mut in_vain, InVain::ROW - 1, soon), 0);
-        // A long wait ends the row.
-        in_vain.end();
-        assert_eq!(row(&mut in_vain, InVain::ROW - 1, soon), 0);
-        assert_eq!(row(&mut in_vain, 1, soon), 1);
-        assert_eq!(row(&mut in_vain, 3 * InVain::ROW, soon), 3);
-        assert_eq!(row(&mut in_vain, 3 * InVain::ROW, InVain::WITHIN / 2), 0);
-    }
-
-    #[test]
-    fn impatience_goes_on_if_it_pays() {
-        for (apart, pays) in [
-            (Duration::from_micros(20), true),
-            (Duration::from_millis(3), false),
-        ] {
-            let mut in_vain = InVain::default();
-            let mut now = Instant::now();
-            let patiently = |in_vain: &mut InVain, now: &mut Instant| {
-                (0..InVain::ROW).any(|_| {
-                    *now += Duration::from_millis(1);
-                    in_vain.once_more(*now)
-                })
-            };
-            assert!(patiently(&mut in_vain, &mut now));
-            while !in_vain.are_over(now) {
-                now += apart;
-            }
-            assert_eq!(patiently(&mut in_vain, &mut now), pays);
-            now += InVain::PATIENT_FOR;
-            assert!(pays || patiently(&mut in_vain, &mut now));
-        }
     }
 }

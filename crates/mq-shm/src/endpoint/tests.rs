@@ -301,7 +301,7 @@ fn asks(endpoint: &mut Endpoint, waits: usize) -> usize {
         let before = endpoint.ask_in;
         give_up_the_core(endpoint);
         // As if it had slept.
-        endpoint.in_vain.end();
+        endpoint.in_vain.sleeps();
         before == Some(0) || endpoint.ask_in > before
     };
     (0..waits).filter(|_| asked()).count()
@@ -372,7 +372,10 @@ fn one_whose_waits_end_when_it_gives_its_core_up_gives_it_up_sooner() {
         let segment = Mapped::create(Geometry::new(2).unwrap()).unwrap();
         let mut alice = Endpoint::join(segment, Process(0), Options::default()).unwrap();
         // As if it had cores enough, whose number it does not ask for.
-        alice.patience = Patience::SPINNING.with(|p| p.spins = 10);
+        alice.patience = Patience::SPINNING.with(|p| {
+            p.spins = 10;
+            p.sleep = Duration::from_millis(1);
+        });
         alice.ask_in = Some(u32::MAX);
         (0..waits).any(|_| {
             let mut idle = Idle::default();
@@ -383,7 +386,7 @@ fn one_whose_waits_end_when_it_gives_its_core_up_gives_it_up_sooner() {
         })
     };
     assert!(!gives_it_up_sooner(true, 40), "its waits are long");
-    // Not all of a row are soon enough on a machine that has much else to do.
+    // Not always are sixteen soon enough on a machine that has much else to do.
     assert!(gives_it_up_sooner(false, 1_000_000));
 }
 
