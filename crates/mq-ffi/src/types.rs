@@ -329,6 +329,8 @@ pub(crate) fn promise_bits(limits: &Limits) -> u32 {
     made.fold(0, |all, (_, promise)| all | promise)
 }
 
+/// The promises that bits say.
+///
 /// # Errors
 /// A status.
 pub(crate) fn read_promises(bits: u32) -> Result<ContextOptions, c_int> {
