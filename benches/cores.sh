@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/results-cores.md: measurements that need more than two cores, in one Markdown document.
+# docs/measured/cores.md: measurements that need more than two cores, in one Markdown document.
 set -euo pipefail
 
 usage() {
@@ -25,7 +25,7 @@ Needs what benches/node/compare.sh needs: the MPI libraries that are installed; 
 release mode; respects CARGO_TARGET_DIR. Exit codes: 0 printed, 1 something could not be measured, 2 bad usage, or fewer
 than four cores. Tables printed one by one make the same document as all together.
 
-    benches/cores.sh >docs/results-cores.md
+    benches/cores.sh >docs/measured/cores.md
     benches/cores.sh --cores 0,1,2,3 halo
 TEXT
 }

@@ -17,7 +17,7 @@ c=$(cc --version 2>/dev/null) || c=none
 cat <<TEXT
 # $1
 
-Printed by \`$2\`, not written by hand; [results.md](results.md) says what stands out. Times are comparable
+Printed by \`$2\`, not written by hand; [results.md](../results.md) says what stands out. Times are comparable
 within a table, not across tables or machines; instruction counts do not depend on the machine's load.
 
 | | |

@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/results-engine-amd.md, -intel.md: every table about the engine itself, against every structure, in one Markdown document.
+# docs/measured/engine-amd.md, -intel.md: every table about the engine itself, against every structure, in one Markdown document.
 set -eu
 
 usage() {
@@ -35,7 +35,7 @@ structure has limited time for a row; one that is too slow is measured over a pa
 Needs valgrind for instruction counts. Progress goes to standard error. Exit codes: 0 printed, 1 something could not be
 measured, 2 bad usage. Tables printed one by one make the same document as all together.
 
-    benches/report.sh >docs/results-engine-amd.md       # or -intel.md
+    benches/report.sh >docs/measured/engine-amd.md       # or -intel.md
     benches/report.sh --structures list,indexed rows wildcards
     benches/report.sh --traces ~/recorded head traces
 TEXT

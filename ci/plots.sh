@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that the plots in docs/plots are drawn from the printed documents as they are. `ci/plots.sh --write` draws them
-# anew.
+# Checks that the plots in docs/measured/plots are drawn from the printed documents as they are.
+# `ci/plots.sh --write` draws them anew.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "$*" in

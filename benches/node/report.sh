@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/results-node-amd.md, -intel.md: every table about messages between the processes of one machine, in one Markdown document.
+# docs/measured/node-amd.md, -intel.md: every table about messages between the processes of one machine, in one Markdown document.
 set -euo pipefail
 
 usage() {
@@ -28,7 +28,7 @@ Needs what benches/node/compare.sh needs (the MPI libraries that are installed; 
 instructions, valgrind. Builds `mq` in release mode; respects CARGO_TARGET_DIR. Exit codes: 0 printed, 1 something could
 not be measured, 2 bad usage. Tables printed one by one make the same document as all together.
 
-    benches/node/report.sh >docs/results-node-amd.md    # or -intel.md, by the processor
+    benches/node/report.sh >docs/measured/node-amd.md    # or -intel.md, by the processor
     benches/node/report.sh --rounds 9 libraries
 TEXT
 }

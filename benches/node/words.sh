@@ -3,5 +3,5 @@
 cat <<'TEXT'
 
 `mpich` is Debian's (ch4); `nemesis` is the same version with ch3:nemesis. Rows and columns:
-[benches/node](../benches/node/README.md#what-is-measured).
+[benches/node](../../benches/node/README.md#what-is-measured).
 TEXT

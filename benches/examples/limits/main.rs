@@ -1,4 +1,4 @@
-//! The costs of the matching structures: tables of `docs/results-engine-*.md`.
+//! The costs of the matching structures: tables of `docs/measured/engine-*.md`.
 //!
 //! `cargo run --release -p mq-benches --example limits` prints all of them; names of tables select some.
 //! `benches/report.sh` prints them with the others.

@@ -19,18 +19,18 @@ use crate::draw::{BYTES, Line, Panel, Plot, Style};
     about = "Draws plots of the printed results",
     max_term_width = 100,
     after_help = "\
-Reads results-engine-MAKER.md and results-node-MAKER.md in the folder, and writes engine-depth-MAKER.svg,
+Reads engine-MAKER.md and node-MAKER.md in the folder, and writes engine-depth-MAKER.svg,
 engine-wildcards-MAKER.svg and node-MAKER.svg into its folder `plots`.
 
 Examples:
-  plots                    docs, of both makers
-  plots --check            whether the plots in docs/plots are those of the documents
+  plots                    docs/measured, of both makers
+  plots --check            whether the plots in docs/measured/plots are those of the documents
 
 Exit codes: 0 written or current, 1 a document lacks a table or a plot is not current, 2 bad usage."
 )]
 struct Options {
     /// The folder of the documents
-    #[arg(default_value = "docs")]
+    #[arg(default_value = "docs/measured")]
     folder: PathBuf,
     /// Write nothing; fail if a plot is not current
     #[arg(long)]
@@ -196,9 +196,9 @@ fn node(document: &str) -> Result<Plot, String> {
 type Maker = fn(&str) -> Result<Plot, String>;
 
 const PLOTS: [(&str, &str, Maker); 3] = [
-    ("results-engine", "engine-depth", engine_depth),
-    ("results-engine", "engine-wildcards", engine_wildcards),
-    ("results-node", "node", node),
+    ("engine", "engine-depth", engine_depth),
+    ("engine", "engine-wildcards", engine_wildcards),
+    ("node", "node", node),
 ];
 
 /// Writes a plot, or says whether it is current.

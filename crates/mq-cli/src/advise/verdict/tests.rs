@@ -169,7 +169,7 @@ fn what_open_mpi_has_is_compared_first() {
     assert!(text.starts_with("array is Open MPI's own structure: nothing needs to change. "));
 }
 
-/// Four thousand unexpected messages, 1 % of the receives with `ANY_TAG`: docs/results-engine-intel.md.
+/// Four thousand unexpected messages, 1 % of the receives with `ANY_TAG`: docs/measured/engine-intel.md.
 const DEEP: [(Kind, f64); 3] = [
     (Kind::List, 12_434.0),
     (Kind::Array, 23.0),
