@@ -108,7 +108,7 @@ pub enum ShmError {
     #[error(
         "{what} was made for another {field} ({found}) than this process was started for ({expected}): start all processes of a job with the same options"
     )]
-    Otherwise {
+    Mismatch {
         /// What was opened.
         what: String,
         /// What differs.

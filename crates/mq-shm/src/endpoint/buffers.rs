@@ -86,7 +86,7 @@ impl<M: Memory> Endpoint<M> {
     /// refused from now on. A read that has begun may still see what is written there afterwards.
     ///
     /// # Cost
-    /// A sleep as long as a process is read without being asked whether it still is the same.
+    /// Sleeps 0.2 ms: for so long, readers do not ask whether a process that they know is still the same.
     pub fn keep_buffers(&self) {
         if let Some(region) = &self.buffers.own {
             region.keep();

@@ -24,42 +24,43 @@ pub(super) struct InVain {
 }
 
 impl InVain {
-    /// How many of them there are to be.
-    const MANY: u32 = 16;
-    /// Within this time: a process with a core for itself waits too long now and then.
+    /// How many of them make a process impatient.
+    const LIMIT: u32 = 16;
+    /// If they come within this time: a process with a core for itself waits too long now and then.
     const WITHIN: Duration = Duration::from_millis(250);
-    /// How long a process is impatient then: processes are moved apart.
-    const FOR: Duration = Duration::from_millis(100);
+    /// How long a process is impatient then: meanwhile, the system may move processes to cores of their own.
+    const IMPATIENT_FOR: Duration = Duration::from_millis(100);
     /// How long it stays patient if it then had no more than twice as many waits in that time.
     const PATIENT_FOR: Duration = Duration::from_secs(2);
 
-    /// One more such wait, unless it comes to a sleep; returns whether they are enough.
-    pub(super) fn once_more(&mut self, now: Instant) -> bool {
+    /// Counts a wait that gives its core up, and may yet come to a sleep; returns whether the process is to be impatient.
+    pub(super) fn count_wait(&mut self, now: Instant) -> bool {
         if self.patient_until.is_some_and(|until| now < until) {
             return false;
         }
         let since = *self.since.get_or_insert(now);
         self.waits += 1;
-        if self.waits < Self::MANY {
+        if self.waits < Self::LIMIT {
             return false;
         }
-        self.sleeps();
+        self.reset();
         let took = now - since;
         if took >= Self::WITHIN {
             return false;
         }
-        self.until = Some((now + Self::FOR, took / Self::MANY));
+        self.until = Some((now + Self::IMPATIENT_FOR, took / Self::LIMIT));
         self.impatient = 0;
         true
     }
 
-    /// This wait comes to a sleep: those before it no longer count.
-    pub(super) fn sleeps(&mut self) {
+    /// This wait comes to a sleep: neither it nor those before it count.
+    pub(super) fn reset(&mut self) {
         (self.waits, self.since) = (0, None);
     }
 
-    /// One more wait; returns whether the process has been impatient for long enough, because of waits in vain.
-    pub(super) fn are_over(&mut self, now: impl FnOnce() -> Instant) -> bool {
+    /// Counts a wait of an impatient process; returns whether it has been impatient for long enough, because of waits in
+    /// vain.
+    pub(super) fn impatience_ends(&mut self, now: impl FnOnce() -> Instant) -> bool {
         let Some((until, each)) = self.until else {
             return false;
         };
@@ -69,7 +70,7 @@ impl InVain {
             return false;
         }
         self.until = None;
-        if each * self.impatient <= 2 * (now - until + Self::FOR) {
+        if each * self.impatient <= 2 * (now - until + Self::IMPATIENT_FOR) {
             self.patient_until = Some(now + Self::PATIENT_FOR);
         }
         true
@@ -84,19 +85,19 @@ mod tests {
     fn waits_in_vain_count_if_none_sleeps_and_they_come_soon() {
         let begun = Instant::now();
         let enough = |in_vain: &mut InVain, waits: u32, apart: Duration| {
-            let found = (0..waits).filter(|&wait| in_vain.once_more(begun + apart * wait));
+            let found = (0..waits).filter(|&wait| in_vain.count_wait(begun + apart * wait));
             found.count()
         };
         let mut in_vain = InVain::default();
         let soon = Duration::from_millis(2);
-        assert_eq!(enough(&mut in_vain, InVain::MANY - 1, soon), 0);
+        assert_eq!(enough(&mut in_vain, InVain::LIMIT - 1, soon), 0);
         // None of them counts after a long one.
-        in_vain.sleeps();
-        assert_eq!(enough(&mut in_vain, InVain::MANY - 1, soon), 0);
+        in_vain.reset();
+        assert_eq!(enough(&mut in_vain, InVain::LIMIT - 1, soon), 0);
         assert_eq!(enough(&mut in_vain, 1, soon), 1);
-        assert_eq!(enough(&mut in_vain, 3 * InVain::MANY, soon), 3);
+        assert_eq!(enough(&mut in_vain, 3 * InVain::LIMIT, soon), 3);
         assert_eq!(
-            enough(&mut in_vain, 3 * InVain::MANY, InVain::WITHIN / 2),
+            enough(&mut in_vain, 3 * InVain::LIMIT, InVain::WITHIN / 2),
             0
         );
     }
@@ -110,13 +111,13 @@ mod tests {
             let mut in_vain = InVain::default();
             let mut now = Instant::now();
             let patiently = |in_vain: &mut InVain, now: &mut Instant| {
-                (0..InVain::MANY).any(|_| {
+                (0..InVain::LIMIT).any(|_| {
                     *now += Duration::from_millis(1);
-                    in_vain.once_more(*now)
+                    in_vain.count_wait(*now)
                 })
             };
             assert!(patiently(&mut in_vain, &mut now));
-            while !in_vain.are_over(|| now) {
+            while !in_vain.impatience_ends(|| now) {
                 now += apart;
             }
             assert_eq!(patiently(&mut in_vain, &mut now), pays);

@@ -108,12 +108,12 @@ impl<M: Memory> Endpoint<M> {
         match &mut self.ask_in {
             None => {}
             Some(waits)
-                if self.patience.keeps_its_core() && self.in_vain.once_more(Instant::now()) =>
+                if self.patience.keeps_its_core() && self.in_vain.count_wait(Instant::now()) =>
             {
                 self.patience = Patience::YIELDING;
                 *waits = self.patience.asks_after();
             }
-            Some(waits) if *waits > 0 && !self.in_vain.are_over(Instant::now) => *waits -= 1,
+            Some(waits) if *waits > 0 && !self.in_vain.impatience_ends(Instant::now) => *waits -= 1,
             Some(_) => self.look_for_company(),
         }
     }
@@ -149,7 +149,7 @@ impl<M: Memory> Endpoint<M> {
     /// Sleeps until woken, at most for the given time and as long as patience allows.
     #[cold]
     fn sleep(&mut self, longest: Duration) -> Result<(), ShmError> {
-        self.in_vain.sleeps();
+        self.in_vain.reset();
         let mut longest = longest.min(self.patience.sleep);
         let until_look = self.until_look();
         if until_look.is_zero() {

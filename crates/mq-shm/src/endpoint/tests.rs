@@ -301,7 +301,7 @@ fn asks(endpoint: &mut Endpoint, waits: usize) -> usize {
         let before = endpoint.ask_in;
         give_up_the_core(endpoint);
         // As if it had slept.
-        endpoint.in_vain.sleeps();
+        endpoint.in_vain.reset();
         before == Some(0) || endpoint.ask_in > before
     };
     (0..waits).filter(|_| asked()).count()

@@ -123,7 +123,7 @@ impl Mapped {
             return Ok(self);
         }
         let (field, found, expected) = self.geometry.differs_from(expected);
-        Err(ShmError::Otherwise {
+        Err(ShmError::Mismatch {
             what: name.into(),
             field,
             found,

@@ -53,7 +53,7 @@ impl Mapped {
     /// numbers (one PID namespace) and sockets (one network namespace).
     ///
     /// # Errors
-    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Otherwise`] if the segment has another
+    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Mismatch`] if the segment has another
     /// geometry, [`ShmError::System`] if the place is another user's, if its host does not answer
     /// `within` that time, or if the system has no such sockets.
     pub fn meet(

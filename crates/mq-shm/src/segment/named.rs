@@ -38,7 +38,7 @@ impl Mapped {
     /// die from SIGBUS.
     ///
     /// # Errors
-    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Otherwise`] if the segment of that name has
+    /// As [`Mapped::create`] and [`Mapped::open`]; [`ShmError::Mismatch`] if the segment of that name has
     /// another geometry, [`ShmError::System`] if it is another user's, or if its maker does not finish it
     /// within ten seconds, after which the name is removed.
     pub fn named(name: &str, geometry: Geometry) -> Result<Self, ShmError> {
