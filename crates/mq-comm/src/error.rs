@@ -164,7 +164,7 @@ impl core::fmt::Debug for Error {
 impl Error {
     /// Whether the system, or the transport, had no memory for it, and may have some later.
     #[must_use]
-    pub fn is_refusal(&self) -> bool {
+    pub fn is_out_of_memory(&self) -> bool {
         matches!(self, Self::Transport(error) if matches!(**error, ShmError::NoMemory { .. }))
     }
 }

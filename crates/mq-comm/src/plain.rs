@@ -6,9 +6,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 ///
 /// Integers, `f32`, `f64` and arrays of these are. A program's own types are with the derive macros of the
 /// `zerocopy` crate, which refuse padding, pointers and types with invalid byte values. The crate must be
-/// version 0.8; [`mq_comm::zerocopy`](crate::zerocopy) is. That the macros are there is said by an attribute of the
-/// type: if the compiler "could not find `zerocopy` in the list of imported crates", add
-/// `#[zerocopy(crate = "mq_comm::zerocopy")]` below `derive`.
+/// version 0.8; [`mq_comm::zerocopy`](crate::zerocopy) is. If the compiler "could not find `zerocopy` in the list of
+/// imported crates", tell the macros where it is: add `#[zerocopy(crate = "mq_comm::zerocopy")]` below `derive`.
 ///
 /// ```
 /// use mq_comm::zerocopy::{FromBytes, Immutable, IntoBytes};

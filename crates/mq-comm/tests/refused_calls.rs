@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::hindered::{Hindered, Hindrance, join};
-use common::{is_refusal, watchdog};
+use common::{is_out_of_memory, watchdog};
 use mq_comm::{Error, Options, World};
 use mq_shm::{Geometry, Mapped, Process};
 
@@ -34,7 +34,7 @@ fn an_exchange_whose_send_is_refused_receives_nothing() {
     hindrance.refuses_to.set(Some(Process(2)));
     let mut word = [0_u8];
     let exchanged = one.sendrecv(&vec![1_u8; 100_000], 2, 1, &mut word, 1, 2);
-    assert!(is_refusal(&exchanged.unwrap_err()));
+    assert!(is_out_of_memory(&exchanged.unwrap_err()));
     hindrance.refuses_to.set(None);
     one.recv(&mut word, 1, 2).unwrap();
     assert_eq!(word, [7]);
@@ -49,7 +49,7 @@ fn a_request_that_is_complete_is_not_given_up_for_another_s_refusal() {
     hindrance.refuses_to.set(Some(Process(2)));
     three.send(&[1_u8], 0, 9).unwrap();
     let waited = one.irecv(vec![0_u8], 1, 8).unwrap().wait();
-    assert!(is_refusal(&waited.unwrap_err()), "after a second");
+    assert!(is_out_of_memory(&waited.unwrap_err()), "after a second");
     let receiving = one.irecv(vec![0_u8], 1, 7).unwrap();
     two.send(&[2_u8], 0, 7).unwrap();
     assert_eq!(receiving.wait().unwrap().0, [2]);
@@ -97,7 +97,10 @@ fn a_child_to_which_a_part_is_not_passed_on_hears_so() {
                         process: Process(0),
                     }) => {
                         heard_of += 1;
-                        assert!(is_refusal(&sent.unwrap_err()), "{bytes} {first} {count}");
+                        assert!(
+                            is_out_of_memory(&sent.unwrap_err()),
+                            "{bytes} {first} {count}"
+                        );
                     }
                     Err(error) => panic!("{bytes} {first} {count}: {error}"),
                 }
@@ -247,7 +250,7 @@ fn a_broadcast_reaches_one_though_memory_for_another_is_refused_for_long() {
         let until = Instant::now() + LONG;
         hindrance.refuses_to_until.set(Some((Process(2), until)));
         let sent = world.broadcast(&mut vec![5_u8; bytes], 1);
-        assert!(is_refusal(&sent.unwrap_err()));
+        assert!(is_out_of_memory(&sent.unwrap_err()));
         let [heard, not_heard] = children.map(|child| child.join().unwrap());
         heard.unwrap();
         let of_root = matches!(

@@ -86,7 +86,7 @@ impl<T: Transport> Communicator<T> {
             let words = words(answer);
             let is_eager = self.is_eager(EXCHANGE, size_of_val(&*words), rank);
             let said = self.say(EXCHANGE, &words, rank);
-            if said.as_ref().is_err_and(Error::is_refusal) && is_eager {
+            if said.as_ref().is_err_and(Error::is_out_of_memory) && is_eager {
                 let notice = Notice::of_untold(self.member(0));
                 self.tell(EXCHANGE, notice.bytes(), rank);
             }

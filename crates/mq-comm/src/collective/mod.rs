@@ -124,7 +124,7 @@ impl<T: Transport> Communicator<T> {
         let bytes = plain::bytes(elements);
         let mut core = self.inner.core();
         match core.send_or_leave(process, bits, word, bytes) {
-            Err(error) if error.is_refusal() && bytes.len() <= Payload::MOST => {
+            Err(error) if error.is_out_of_memory() && bytes.len() <= Payload::MOST => {
                 core.tell(process, bits, word, Payload::of(bytes));
                 Ok(())
             }

@@ -306,8 +306,8 @@ impl<T: Transport> Communicator<T> {
         self.inner.core().transport.counters().cloned()
     }
 
-    /// Bytes of memory that messages take in this process which it has not received yet, in all communicators: their
-    /// data, and 256 bytes for each. Announced messages, whose data is still with their senders, are not counted.
+    /// Memory in bytes that is held by unexpected messages of this process, in all communicators: their data, and 256
+    /// bytes for each. Announced messages, whose data is still with their senders, are not counted.
     /// Above [`unexpected_limit`](crate::Options::unexpected_limit), senders are held back.
     #[must_use]
     pub fn unexpected_bytes(&self) -> u64 {

@@ -50,7 +50,9 @@ impl State {
             return Err(corrupt("the kind of a message", from));
         };
         match kind {
-            Kind::Eager | Kind::Announce | Kind::Ahead => self.matched(message, bits, word, hand),
+            Kind::Eager | Kind::Announce | Kind::Ahead => {
+                self.match_or_keep(message, bits, word, hand)
+            }
             Kind::Finished
             | Kind::Withdrawn
             | Kind::RingWanted
@@ -67,8 +69,8 @@ impl State {
         }
     }
 
-    /// Finds the receive of a message, or queues it.
-    fn matched(
+    /// Finds the receive of a message, or keeps it.
+    fn match_or_keep(
         &mut self,
         message: &mut impl Arrived,
         bits: u64,

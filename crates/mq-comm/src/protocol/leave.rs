@@ -181,7 +181,7 @@ impl<T: Transport> Drop for Core<T> {
 /// An answer for which memory was refused is sent later.
 fn unless_refused(answered: Result<(), Error>) -> Result<(), Error> {
     match answered {
-        Err(error) if error.is_refusal() => Ok(()),
+        Err(error) if error.is_out_of_memory() => Ok(()),
         answered => answered,
     }
 }

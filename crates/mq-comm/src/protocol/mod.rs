@@ -48,7 +48,7 @@
 //! | How do the bytes of an announced one come? | `large.rs`, by the way that `ways.rs` has timed; `rings.rs` |
 //! | When do they come unasked? | `ahead.rs`; `turns.rs`: but not if messages go back and forth |
 //! | What if too many are unexpected? | `flood.rs` |
-//! | What if it is to this process itself? | `own.rs` |
+//! | What if it is to this process itself? | `to_self.rs` |
 //! | What ends early? | `ending.rs`: requests and messages; `death.rs`: other processes |
 //! | How does this process leave? | `leave.rs` |
 //! | Which communicators are there? | `contexts.rs`; `contexts/revoked.rs` |
@@ -70,7 +70,6 @@ mod large;
 mod leave;
 mod matching;
 mod outboxes;
-mod own;
 mod peer;
 mod probe;
 mod progress;
@@ -79,6 +78,7 @@ mod refusals;
 mod rings;
 mod roll_call;
 mod send;
+mod to_self;
 mod turns;
 mod waits;
 mod wanted;

@@ -227,7 +227,7 @@ impl<T: Transport> Core<T> {
     #[cold]
     #[inline(never)]
     pub(crate) fn bear(&mut self, error: Error) -> Result<(), Error> {
-        if !error.is_refusal() {
+        if !error.is_out_of_memory() {
             return Err(error);
         }
         self.transport.rest_briefly(&mut self.idle)?;

@@ -43,9 +43,9 @@ impl<T: Transport> World<T> {
     /// rely.
     ///
     /// # Safety
-    /// Whatever else in this program is a process of the transport, on any thread, is so through a `World`.
-    /// Worlds tell the truth about rings and memory; a world that another end has misinformed could write a
-    /// buffer that a second one writes too.
+    /// Every other endpoint of this transport in this program, on any thread, must be owned by a `World`. One that other
+    /// code drives could misreport rings and memory, and a world that believed it could write a buffer that another is
+    /// writing.
     #[allow(unsafe_code, reason = "the other ends are the caller's")]
     pub unsafe fn over(transport: T, options: &Options) -> Self {
         Self::of(transport, options)

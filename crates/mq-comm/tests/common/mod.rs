@@ -89,7 +89,7 @@ pub(crate) fn is_gone(result: &Result<impl Sized, Error>, process: u32, word: &s
 }
 
 /// Whether memory was refused.
-pub(crate) fn is_refusal(error: &Error) -> bool {
+pub(crate) fn is_out_of_memory(error: &Error) -> bool {
     matches!(error, Error::Transport(error) if matches!(**error, ShmError::NoMemory { .. }))
 }
 

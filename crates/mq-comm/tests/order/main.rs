@@ -5,7 +5,7 @@
 mod common;
 mod refused;
 
-use common::{is_refusal, watchdog};
+use common::{is_out_of_memory, watchdog};
 use mq_comm::transport::Transport;
 use mq_comm::{Communicator, Error, Options, Request, Source, TagSelector, World};
 use mq_core::structures::Kind;
@@ -128,7 +128,7 @@ fn unless_refused<X>(result: Result<X, Error>) -> Option<X> {
     match result {
         Ok(done) => Some(done),
         Err(error) => {
-            assert!(is_refusal(&error), "{error}");
+            assert!(is_out_of_memory(&error), "{error}");
             None
         }
     }

@@ -27,7 +27,7 @@ impl<T: Transport> Core<T> {
     ) -> Result<Status, Error> {
         let mut round = match begun {
             // Only the answer was refused, and is sent later.
-            Err(error) if error.is_refusal() && self.state.has_message(request) => Ok(()),
+            Err(error) if error.is_out_of_memory() && self.state.has_message(request) => Ok(()),
             begun => begun,
         };
         let has_begun = round.is_ok();

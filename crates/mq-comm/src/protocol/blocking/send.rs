@@ -68,7 +68,9 @@ impl<T: Transport> Core<T> {
     ) -> Result<(), Error> {
         let before = self.state.outboxes.abandoned;
         match self.send(to, bits, word, bytes) {
-            Err(error) if error.is_refusal() && self.state.outboxes.abandoned != before => Ok(()),
+            Err(error) if error.is_out_of_memory() && self.state.outboxes.abandoned != before => {
+                Ok(())
+            }
             result => result,
         }
     }

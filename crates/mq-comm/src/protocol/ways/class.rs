@@ -17,41 +17,41 @@ const GROUP_MOST: u32 = 128;
 /// Groups by which a way is timed, of which the quickest counts. One more comes first, whose bytes are where
 /// the other way has left them.
 const GROUPS: u32 = 3;
-/// The part, one in so many, by which a way has to be quicker to replace the other. The second is for reading to
-/// replace the ring where messages may go ahead, which is quicker than the ring is while each is asked for, and between
-/// the two ways to read, which are the same if the sender does not come.
-const LITTLE: u32 = 16;
-const LESS_LITTLE: u32 = 8;
-/// From one look to the next there are so many times the messages of one way's share, multiplied by how much
-/// longer the slower ways take than the quickest, together: so looks should cost some 3 % of the time.
+/// A way replaces another if it is quicker by this part: a sixteenth. An eighth is needed for reading to replace the ring
+/// where messages may go ahead, which is quicker than the ring is while each is asked for, and between the two ways to
+/// read, which are the same if the sender does not come.
+const MARGIN: u32 = 16;
+const WIDE_MARGIN: u32 = 8;
+/// From one look to the next there are this many times the messages of one way's share, multiplied by how much longer
+/// the slower ways together take than the quickest: so looks should cost some 3 % of the time.
 const REST: u32 = 32;
 /// The least, if all take as long, and the most, if one takes forever.
 const REST_LEAST: u32 = 8;
 const REST_MOST: u32 = 2048;
-/// That is doubled after each look that finds the same, up to so many times.
+/// How often that is doubled at most: once after each look that finds the same.
 const TRUST: u32 = 5;
 
-/// Between two looks, a group is timed after so many, and after one that has taken a quarter longer than
-/// those of the last look, or a quarter less, the next one too. If so many such groups come in a row, the
-/// next look comes immediately, unless looks would then take more than twice the time that they may; if they
-/// take [`UNLIKE`] times as long, or as short, it comes after the messages of so many looks. Each early look
-/// that changed nothing doubles that, too.
+/// Between two looks, one group in [`CHECK`] is timed. If it has taken a quarter longer than those of the last look, or a
+/// quarter less, it is odd, and the next one is timed too. After [`ODD_GROUPS`] of them in a row the next look comes
+/// immediately, unless looks would then take more than twice the time that they may; if they take [`UNLIKE`] times as
+/// long, or as short, it comes after the messages of [`EARLY_WAIT_LOOKS`] looks. Each early look that changed nothing
+/// doubles that, too.
 const CHECK: u32 = 8;
-const STRANGE: u32 = 2;
+const ODD_GROUPS: u32 = 2;
 const UNLIKE: u32 = 2;
-const AFTER: u32 = 2;
+const EARLY_WAIT_LOOKS: u32 = 2;
 
-/// So many of these in a row are a change, however many looks found nothing and whenever the last one was:
-/// `SURE_UNLIKE` of [`UNLIKE`] times, or `SURE` of a quarter. Each look that came for this and changed
-/// nothing doubles the number.
-const SURE_UNLIKE: u32 = 8;
-const SURE: u32 = 32;
+/// This many odd groups in a row are a change, however many looks found nothing and whenever the last one was: eight
+/// that differ [`UNLIKE`] times, or 32 that differ by a quarter. Each look that came for this and changed nothing
+/// doubles the number.
+const CERTAIN_UNLIKE_GROUPS: u32 = 8;
+const CERTAIN_GROUPS: u32 = 32;
 
-/// So many messages may have been asked for before one comes; more are taken for lost.
+/// How many messages may have been asked for before one comes; more are taken for lost.
 const UNDER_WAY: u32 = 256;
 
-/// A look ends without an answer if so many looks' messages were read while others were still on their way
-/// through a ring, plus twice as many as were on their way when the ring was left.
+/// A look ends without an answer if the messages of this many looks, and twice as many as were on their way when the
+/// ring was left, were read while others were still on their way through it.
 const MIXED: u32 = 4;
 
 /// How the bytes of a message come.
@@ -326,9 +326,9 @@ impl Class {
     /// The part, one in so many, by which one way has to be quicker to replace another.
     const fn little(&self, usual: Way, other: Way) -> u32 {
         match (usual, other) {
-            (Way::Ring, _) if self.may_go_ahead => LESS_LITTLE,
-            (Way::Read, Way::ReadAlone) | (Way::ReadAlone, Way::Read) => LESS_LITTLE,
-            _ => LITTLE,
+            (Way::Ring, _) if self.may_go_ahead => WIDE_MARGIN,
+            (Way::Read, Way::ReadAlone) | (Way::ReadAlone, Way::Read) => WIDE_MARGIN,
+            _ => MARGIN,
         }
     }
 

@@ -1,6 +1,9 @@
 //! Between two looks.
 
-use super::{AFTER, CHECK, GROUPS, STRANGE, SURE, SURE_UNLIKE, TRUST, UNDER_WAY, UNLIKE};
+use super::{
+    CERTAIN_GROUPS, CERTAIN_UNLIKE_GROUPS, CHECK, EARLY_WAIT_LOOKS, GROUPS, ODD_GROUPS, TRUST,
+    UNDER_WAY, UNLIKE,
+};
 
 /// Looks in a row that have found the same.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,7 +90,7 @@ impl Rest {
 
     /// Whether a look that another process asks for may come.
     pub(super) fn may_be_asked(&self, trust: Trust, group: u32) -> bool {
-        let in_vain = if self.unlike < STRANGE {
+        let in_vain = if self.unlike < ODD_GROUPS {
             trust.in_vain
         } else {
             trust.sure_in_vain
@@ -119,9 +122,9 @@ impl Rest {
         } else {
             self.soonest / 2
         };
-        let is_sure = self.unlike >= SURE_UNLIKE << trust.sure_in_vain
-            || self.strange >= SURE << trust.sure_in_vain;
-        if self.strange >= STRANGE && self.since_look > soonest {
+        let is_sure = self.unlike >= CERTAIN_UNLIKE_GROUPS << trust.sure_in_vain
+            || self.strange >= CERTAIN_GROUPS << trust.sure_in_vain;
+        if self.strange >= ODD_GROUPS && self.since_look > soonest {
             Change::MayBe
         } else if is_sure {
             Change::Sure
@@ -133,5 +136,5 @@ impl Rest {
 
 /// The fewest messages to an early look, if so many of those were in vain.
 const fn after_look(group: u32, in_vain: u32) -> u32 {
-    (AFTER * group * (GROUPS + 1)) << in_vain
+    (EARLY_WAIT_LOOKS * group * (GROUPS + 1)) << in_vain
 }

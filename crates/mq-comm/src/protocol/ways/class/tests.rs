@@ -225,12 +225,12 @@ fn what_stays_unlike_is_looked_at_whatever_was_in_vain() {
         run.class.is_due()
     };
     let slower = KERNEL_IS_QUICKER.map(|nanos| nanos + nanos * 2 / 5);
-    assert!(is_looked_at(SURE_UNLIKE, SLOW, false));
-    assert!(!is_looked_at(SURE_UNLIKE - 1, SLOW, false));
-    assert!(is_looked_at(SURE, slower, false));
-    assert!(!is_looked_at(SURE - 1, slower, false));
-    assert!(is_looked_at(STRANGE, SLOW, true));
-    assert!(!is_looked_at(STRANGE - 1, SLOW, true));
+    assert!(is_looked_at(CERTAIN_UNLIKE_GROUPS, SLOW, false));
+    assert!(!is_looked_at(CERTAIN_UNLIKE_GROUPS - 1, SLOW, false));
+    assert!(is_looked_at(CERTAIN_GROUPS, slower, false));
+    assert!(!is_looked_at(CERTAIN_GROUPS - 1, slower, false));
+    assert!(is_looked_at(ODD_GROUPS, SLOW, true));
+    assert!(!is_looked_at(ODD_GROUPS - 1, SLOW, true));
 }
 
 /// Messages that alternately take longer and less long, by either way, are not looked at forever.
@@ -259,7 +259,7 @@ fn who_asks_is_heard_less_where_what_seemed_sure_was_not() {
     let mut run = Run::new(class());
     run.many(GROUP_LEAST + 2 * LOOK, RING_IS_QUICKER);
     let rest = run.class.rest();
-    (rest.since_look, rest.unlike) = (AFTER * LOOK, STRANGE);
+    (rest.since_look, rest.unlike) = (EARLY_WAIT_LOOKS * LOOK, ODD_GROUPS);
     for (sure_in_vain, is_heard) in [(0, true), (1, false)] {
         let mut class = run.class;
         class.trust.sure_in_vain = sure_in_vain;
