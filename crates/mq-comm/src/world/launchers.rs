@@ -104,8 +104,8 @@ pub(super) fn known(there: &dyn Fn(&str) -> bool) -> Option<&'static Launcher> {
         return Some(&MPICH);
     }
     match [&FLUX, &SLURM].into_iter().find(|launcher| is_of(launcher)) {
-        // MPICH's job has the name of its parent: under another launcher, each rank may have a shell of its own as parent,
-        // and the ranks would never meet.
+        // MPICH's job has the name of its parent: under another launcher, each rank may have a shell of its own as
+        // parent, and the ranks would never meet.
         None if is_of(&MPICH) && other_rank(there).is_none() => Some(&MPICH),
         found => found,
     }

@@ -43,9 +43,9 @@ impl<T: Transport> World<T> {
     /// rely.
     ///
     /// # Safety
-    /// Every other endpoint of this transport in this program, on any thread, must be owned by a `World`. One that other
-    /// code drives could misreport rings and memory, and a world that believed it could write a buffer that another is
-    /// writing.
+    /// Every other endpoint of this transport in this program, on any thread, must be owned by a `World`. One that
+    /// other code drives could misreport rings and memory, and a world that believed it could write a buffer that
+    /// another is writing.
     #[allow(unsafe_code, reason = "the other ends are the caller's")]
     pub unsafe fn over(transport: T, options: &Options) -> Self {
         Self::of(transport, options)

@@ -33,7 +33,8 @@ impl InVain {
     /// How long it stays patient if it then had no more than twice as many waits in that time.
     const PATIENT_FOR: Duration = Duration::from_secs(2);
 
-    /// Counts a wait that gives its core up, and may yet come to a sleep; returns whether the process is to be impatient.
+    /// Counts a wait that gives its core up, and may yet come to a sleep; returns whether the process is to be
+    /// impatient.
     pub(super) fn count_wait(&mut self, now: Instant) -> bool {
         if self.patient_until.is_some_and(|until| now < until) {
             return false;
@@ -58,8 +59,8 @@ impl InVain {
         (self.waits, self.since) = (0, None);
     }
 
-    /// Counts a wait of an impatient process; returns whether it has been impatient for long enough, because of waits in
-    /// vain.
+    /// Counts a wait of an impatient process; returns whether it has been impatient for long enough, because of waits
+    /// in vain.
     pub(super) fn impatience_ends(&mut self, now: impl FnOnce() -> Instant) -> bool {
         let Some((until, each)) = self.until else {
             return false;

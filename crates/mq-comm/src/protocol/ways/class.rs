@@ -17,9 +17,9 @@ const GROUP_MOST: u32 = 128;
 /// Groups by which a way is timed, of which the quickest counts. One more comes first, whose bytes are where
 /// the other way has left them.
 const GROUPS: u32 = 3;
-/// A way replaces another if it is quicker by this part: a sixteenth. An eighth is needed for reading to replace the ring
-/// where messages may go ahead, which is quicker than the ring is while each is asked for, and between the two ways to
-/// read, which are the same if the sender does not come.
+/// A way replaces another if it is quicker by this part: a sixteenth. An eighth is needed for reading to replace the
+/// ring where messages may go ahead, which is quicker than the ring is while each is asked for, and between the two
+/// ways to read, which are the same if the sender does not come.
 const MARGIN: u32 = 16;
 const WIDE_MARGIN: u32 = 8;
 /// From one look to the next there are this many times the messages of one way's share, multiplied by how much longer
@@ -31,8 +31,8 @@ const REST_MOST: u32 = 2048;
 /// How often that is doubled at most: once after each look that finds the same.
 const TRUST: u32 = 5;
 
-/// Between two looks, one group in [`CHECK`] is timed. If it has taken a quarter longer than those of the last look, or a
-/// quarter less, it is odd, and the next one is timed too. After [`ODD_GROUPS`] of them in a row the next look comes
+/// Between two looks, one group in [`CHECK`] is timed. If it has taken a quarter longer than those of the last look, or
+/// a quarter less, it is odd, and the next one is timed too. After [`ODD_GROUPS`] of them in a row the next look comes
 /// immediately, unless looks would then take more than twice the time that they may; if they take [`UNLIKE`] times as
 /// long, or as short, it comes after the messages of [`EARLY_WAIT_LOOKS`] looks. Each early look that changed nothing
 /// doubles that, too.
