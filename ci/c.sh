@@ -63,3 +63,23 @@ for source in crates/mq-ffi/tests/c/*.c; do
     echo "== $name-sanitized"
     "$made/$name-sanitized"
 done
+# A program with rights that its user has not, as one that is set-gid, does not write where its user's environment says.
+echo "== privileged"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    cc $flags crates/mq-ffi/tests/c/privileged/session.c $static -o "$made/privileged"
+    mkdir -m 777 "$made/traces"
+    chmod 755 "$made"
+    traces() {
+        setpriv --reuid 65534 --regid 65534 --clear-groups env MQ_TRACE="$made/traces" "$made/privileged"
+        find "$made/traces" -name '*.mqt' | wc -l
+    }
+    [ "$(traces)" = 1 ] || { echo "ci/c.sh: a session without special rights has left no trace" >&2 && exit 1; }
+    rm -rf "$made/traces"/*
+    chgrp 1 "$made/privileged"
+    chmod g+s "$made/privileged"
+    [ "$(traces)" = 0 ] || { echo "ci/c.sh: a set-gid program has written where MQ_TRACE said" >&2 && exit 1; }
+elif [ "${MQ_ALL_CHECKS:-0}" = 1 ]; then
+    echo "ci/c.sh: a set-gid program was not tried: that takes root, and setpriv" >&2 && exit 1
+else
+    echo "a set-gid program was not tried: that takes root, and setpriv"
+fi
