@@ -72,6 +72,11 @@ pub enum ShmError {
         /// Processes of the segment.
         processes: u32,
     },
+    /// A segment [for worlds](crate::Geometry::for_worlds), which other endpoints may not join.
+    #[error(
+        "the segment is for worlds of mq-comm, which trust each other with memory that they share: only they may join it"
+    )]
+    ForWorlds,
     /// The memory is not a segment.
     #[error("{what} is not a segment of mq: it begins with {found:#018x}")]
     Foreign {

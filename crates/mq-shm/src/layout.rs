@@ -39,6 +39,7 @@ pub struct Geometry {
     processes: u32,
     cells: u32,
     buffers: u64,
+    is_for_worlds: bool,
 }
 
 impl Geometry {
@@ -72,6 +73,7 @@ impl Geometry {
             processes,
             cells,
             buffers: Self::BUFFERS,
+            is_for_worlds: false,
         })
     }
 
@@ -89,6 +91,22 @@ impl Geometry {
             buffers: bytes.next_multiple_of(PAGE as u64),
             ..self
         })
+    }
+
+    /// These sizes, for a segment that only worlds of `mq-comm` join: they trust each other with the memory that they
+    /// share, so [`Endpoint::join`](crate::Endpoint::join) refuses it.
+    #[must_use]
+    pub const fn for_worlds(self) -> Self {
+        Self {
+            is_for_worlds: true,
+            ..self
+        }
+    }
+
+    /// Whether it is [for worlds](Self::for_worlds) only.
+    #[must_use]
+    pub const fn is_for_worlds(&self) -> bool {
+        self.is_for_worlds
     }
 
     /// Number of processes.
@@ -187,9 +205,12 @@ impl Geometry {
             ("number of processes", ours, theirs)
         } else if self.cells != other.cells {
             ("number of cells", self.cells as u64, other.cells as u64)
-        } else {
+        } else if self.buffers != other.buffers {
             let what = "number of bytes for shared buffers of a process";
             (what, self.buffers, other.buffers)
+        } else {
+            let (ours, theirs) = (self.is_for_worlds as u64, other.is_for_worlds as u64);
+            ("use (1: only by worlds)", ours, theirs)
         }
     }
 

@@ -60,7 +60,7 @@ pub(super) fn segment_for(processes: u32) -> io::Result<Segment> {
         let value = std::env::var_os(BUFFERS).unwrap_or_default();
         io::Error::other(format!("{BUFFERS}={}: {error}", value.to_string_lossy()))
     })?;
-    let memory = Mapped::create(geometry).map_err(io::Error::other)?;
+    let memory = Mapped::create(geometry.for_worlds()).map_err(io::Error::other)?;
     let file = fcntl_dupfd_cloexec(memory.file(), HIGH)
         .or_else(|_| fcntl_dupfd_cloexec(memory.file(), 0))?;
     fcntl_setfd(&file, FdFlags::empty())?;

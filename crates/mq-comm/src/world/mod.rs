@@ -309,7 +309,7 @@ impl World {
         {
             mq_shm::permit_single_copy(launcher);
         }
-        let geometry = options.geometry(start.size)?;
+        let geometry = options.geometry(start.size)?.for_worlds();
         let join = |memory| Self::join(memory, start.rank, options);
         match &start.meeting {
             Meeting::Nowhere => join(Mapped::create(geometry)?),
@@ -340,8 +340,12 @@ impl World {
 
 impl World {
     /// A world of this process in a segment in which all others are worlds too.
+    #[allow(unsafe_code, reason = "worlds trust each other")]
     fn join(memory: Mapped, rank: u32, options: &Options) -> Result<Self, Error> {
-        let mut endpoint = Endpoint::join(memory, Process(rank), options.of_transport())?;
+        let of_transport = options.of_transport();
+        // SAFETY: it sends nothing before it is in a world, at the end of this function.
+        let endpoint = unsafe { Endpoint::join_worlds(memory, Process(rank), of_transport) };
+        let mut endpoint = endpoint?;
         // Now rather than in the middle of an operation on which others rely.
         if let Err(error) = endpoint.prepare() {
             // It does not leave: the others count on it.

@@ -53,7 +53,7 @@ impl World {
     /// # Errors
     /// [`Error::Transport`] if there is no memory for it.
     pub fn seats(size: u32, options: &Options) -> Result<Vec<Seat>, Error> {
-        let segment = Mapped::create(options.geometry(size)?)?;
+        let segment = Mapped::create(options.geometry(size)?.for_worlds())?;
         let seat = |rank| {
             let file = segment
                 .file()

@@ -28,8 +28,25 @@ impl<M: Memory> Endpoint<M> {
     ///
     /// # Errors
     /// [`ShmError::NoSuchProcess`] for a number outside the segment, [`ShmError::Taken`] if the number is
-    /// or was in use, by this process or another.
+    /// or was in use, by this process or another; [`ShmError::ForWorlds`].
     pub fn join(memory: M, me: Process, options: Options) -> Result<Self, ShmError> {
+        refuse_worlds(&memory)?;
+        Self::join_as(memory, me, options)
+    }
+
+    /// [`join`](Self::join) for a segment [for worlds](crate::Geometry::for_worlds) too.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join), but not [`ShmError::ForWorlds`].
+    ///
+    /// # Safety
+    /// If the segment is for worlds, the endpoint goes into a `World` of `mq-comm` before it sends anything. A world
+    /// takes the word of another for which memory of the segment only the two of them use.
+    pub unsafe fn join_worlds(memory: M, me: Process, options: Options) -> Result<Self, ShmError> {
+        Self::join_as(memory, me, options)
+    }
+
+    fn join_as(memory: M, me: Process, options: Options) -> Result<Self, ShmError> {
         memory.geometry().check(me)?;
         liveness::join(memory.place(me), me, memory.pid())?;
         Self::enter(memory, me, options)
@@ -40,8 +57,9 @@ impl<M: Memory> Endpoint<M> {
     ///
     /// # Errors
     /// [`ShmError::Full`] if there is none. [`ShmError::Taken`] as for [`join`](Self::join), if a launcher has reported
-    /// meanwhile that the process has ended.
+    /// meanwhile that the process has ended; [`ShmError::ForWorlds`].
     pub fn join_any(memory: M, options: Options) -> Result<Self, ShmError> {
+        refuse_worlds(&memory)?;
         let processes = memory.geometry().processes();
         for me in (0..processes).map(Process) {
             let place = memory.place(me);
@@ -116,6 +134,14 @@ impl<M: Memory> Endpoint<M> {
             memory,
         })
     }
+}
+
+/// An error if only worlds may join.
+fn refuse_worlds(memory: &impl Memory) -> Result<(), ShmError> {
+    if memory.geometry().is_for_worlds() {
+        return Err(ShmError::ForWorlds);
+    }
+    Ok(())
 }
 
 fn place_of<M: Memory>(memory: &M, process: Process) -> Found<Place> {

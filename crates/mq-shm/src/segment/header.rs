@@ -9,10 +9,10 @@ use crate::layout::{Geometry, RINGS};
 /// How a segment begins: "mq shm" and two bytes that no text has.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"mq shm\x00\xff");
 /// Must change with everything that two processes have to agree on.
-pub(crate) const VERSION: u32 = 12;
+pub(crate) const VERSION: u32 = 13;
 
 /// Fields in storage order, each a little-endian 64-bit word.
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 10] = [
     "number of processes",
     "number of cells",
     "bytes of a cell",
@@ -22,6 +22,7 @@ const FIELDS: [&str; 9] = [
     "buffers of a ring",
     "bytes of a buffer",
     "bytes of the shared buffers of a process",
+    "use by worlds only",
 ];
 
 /// Bytes of the header.
@@ -38,6 +39,7 @@ fn fields(geometry: &Geometry) -> [u64; FIELDS.len()] {
         u64::from(BUFFERS),
         BUFFER_BYTES as u64,
         geometry.buffers(),
+        u64::from(geometry.is_for_worlds()),
     ]
 }
 
@@ -82,6 +84,11 @@ pub(crate) fn read(bytes: &[u8; BYTES], length: u64, what: &str) -> Result<Geome
     let geometry = geometry
         .with_buffers(word(10))
         .map_err(|error| damaged(FIELDS[8], word(10), error.to_string()))?;
+    let geometry = match word(11) {
+        0 => geometry,
+        1 => geometry.for_worlds(),
+        other => return Err(damaged(FIELDS[9], other, "0 or 1 expected".into())),
+    };
     for (at, (field, wanted)) in FIELDS.iter().zip(fields(&geometry)).enumerate() {
         if word(2 + at) != wanted {
             return Err(damaged(field, word(2 + at), format!("{wanted} expected")));
@@ -108,8 +115,10 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let geometry = Geometry::with_cells(7, 9).unwrap();
-        let read = read(&whole(&geometry), geometry.length(), "it").unwrap();
-        assert_eq!(read, geometry);
+        for geometry in [geometry, geometry.for_worlds()] {
+            let read = read(&whole(&geometry), geometry.length(), "it").unwrap();
+            assert_eq!(read, geometry);
+        }
     }
 
     #[test]

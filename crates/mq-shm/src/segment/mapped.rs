@@ -145,7 +145,8 @@ impl Mapped {
         Ok(())
     }
 
-    /// The memory file, to hand it to another process.
+    /// The memory file, to hand it to another process. Nobody may write to it by any other means than this crate: it is
+    /// memory that is in use, and [shared buffers](crate::Endpoint::allocate) may be borrowed as ordinary memory.
     #[must_use]
     pub fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
