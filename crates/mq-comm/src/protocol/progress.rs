@@ -234,7 +234,7 @@ impl<T: Transport> Core<T> {
         if !self.refusals.tolerate() {
             return Err(error);
         }
-        if self.refusals.is_to_be_said() {
+        if self.refusals.take_report() {
             let me = self.transport.me().0;
             say(&format!(
                 "rank {me}: in a collective operation, and still waiting for memory: {error}"

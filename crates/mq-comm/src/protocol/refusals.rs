@@ -43,8 +43,8 @@ impl Refusals {
         self.is_collective || now - first < Self::FOR
     }
 
-    /// Whether it has gone on for so long that the user wants to know, once.
-    pub(super) fn is_to_be_said(&mut self) -> bool {
+    /// Whether the user is to be told now, because it has gone on for so long: true once.
+    pub(super) fn take_report(&mut self) -> bool {
         let is_long = |(first, last): (Instant, Instant)| last - first >= Self::SAID_AFTER;
         let is_now = !self.was_said && self.row.is_some_and(is_long);
         self.was_said |= is_now;
