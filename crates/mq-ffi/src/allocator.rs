@@ -104,15 +104,21 @@ pub(crate) fn is_custom() -> bool {
     !CUSTOM.load(Ordering::Relaxed).is_null()
 }
 
-/// Whether the caller's function has refused this thread something since the last time this was asked.
+/// Whether the caller's function has refused this thread something since this was last asked: who asks answers for it.
 #[inline(always)]
-pub(crate) fn has_refused() -> bool {
-    is_custom() && look()
+pub(crate) fn take_refusal() -> bool {
+    is_custom() && take()
 }
 
 #[cold]
-fn look() -> bool {
+fn take() -> bool {
     REFUSED.take() > 0
+}
+
+/// Nobody has to answer for what the caller's function has refused this thread so far.
+#[inline(always)]
+pub(crate) fn forget_refusals() {
+    let _ = take_refusal();
 }
 
 /// Runs a caller's function in the middle of a call. It may use other engines: this call does not answer for
@@ -146,14 +152,15 @@ extern "C" fn unless_it_throws<T>(function: impl FnOnce() -> T) -> T {
 pub(crate) struct Debt(u32);
 
 impl Debt {
-    /// Whether the entry queued just now cannot stay.
+    /// Adds what was refused since the last time, or strikes the debt out if the caller's function would give as much;
+    /// returns whether the entry queued just now cannot stay.
     #[inline(always)]
-    pub(crate) fn grows_or_stays(&mut self) -> bool {
-        is_custom() && self.reckon()
+    pub(crate) fn reckon(&mut self) -> bool {
+        is_custom() && self.reckon_with_caller()
     }
 
     #[cold]
-    fn reckon(&mut self) -> bool {
+    fn reckon_with_caller(&mut self) -> bool {
         let refused = REFUSED.take();
         if refused > 0 {
             self.0 = self.0.max(u32::try_from(refused).unwrap_or(u32::MAX));

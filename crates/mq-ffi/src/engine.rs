@@ -86,13 +86,13 @@ pub unsafe extern "C" fn mq_engine_new(
         // SAFETY: null or valid, as required of the caller.
         let options = unsafe { options.as_ref() };
         // What was refused before has already been dealt with.
-        allocator::has_refused();
+        allocator::forget_refusals();
         // SAFETY: as required of the caller.
         let plan = unsafe { Plan::read(options) }?;
         let locked = plan.locked;
         let make = |in_callback, numbers| Box::new(plan.make(numbers, in_callback));
         let made = install(make, locked).ok_or(MQ_ERR_MEMORY)?;
-        if allocator::has_refused() {
+        if allocator::take_refusal() {
             // SAFETY: made just now.
             unsafe { remove(made) };
             return Err(MQ_ERR_MEMORY);
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn mq_context_create(
         let group = group(options);
         let engine = entered.matching.engine_mut();
         engine.create_context(context, made).map_err(status_of)?;
-        if allocator::has_refused() {
+        if allocator::take_refusal() {
             let _ = engine.free_context(context, &mut |_| ());
             return Err(MQ_ERR_MEMORY);
         }

@@ -310,7 +310,7 @@ impl Matching {
             }
         };
         self.unexpected += 1;
-        if self.debt.grows_or_stays() {
+        if self.debt.reckon() {
             self.take(name);
             return Err(MQ_ERR_MEMORY);
         }
@@ -351,7 +351,7 @@ impl Matching {
     #[inline]
     fn receive_queued(&mut self, handle: Handle) -> Result<(), c_int> {
         self.posted += 1;
-        if self.debt.grows_or_stays() {
+        if self.debt.reckon() {
             self.cancel(handle);
             return Err(MQ_ERR_MEMORY);
         }

@@ -265,7 +265,7 @@ impl Watch {
         });
         match engine.queue_receive(pattern, index) {
             // Before anything is recorded about it.
-            Ok(handle) if debt.grows_or_stays() => {
+            Ok(handle) if debt.reckon() => {
                 let _ = engine.cancel(handle);
                 self.receives.remove(index);
                 Err(MQ_ERR_MEMORY)
@@ -314,7 +314,7 @@ impl Watch {
             bytes,
         };
         match engine.queue_message(envelope, stored) {
-            Ok(name) if debt.grows_or_stays() => {
+            Ok(name) if debt.reckon() => {
                 let _ = engine.take(name);
                 self.messages.remove(index);
                 Err(MQ_ERR_MEMORY)

@@ -106,17 +106,17 @@ where
     unsafe { enter(engine, body) }
 }
 
-/// Asking the front again as before is pointless: whether a search may look at all its entries.
+/// Asking the front again as before is pointless: lets a search look at all its entries if it may; returns whether.
 ///
 /// # Safety
 /// As for [`enter`].
 #[cold]
 #[inline(never)]
-unsafe fn may_look_at_all(engine: *mut mq_engine, searched: Searched, has_wildcard: bool) -> bool {
+unsafe fn grant_far_look(engine: *mut mq_engine, searched: Searched, has_wildcard: bool) -> bool {
     let body = |entered: &mut Entered<'_>| {
         let (front, matching) = (&*entered.front, &mut *entered.matching);
-        let may = front::may_look_at_all(front, matching, searched, has_wildcard);
-        Ok(c_int::from(may))
+        let granted = front::grant_far_look(front, matching, searched, has_wildcard);
+        Ok(c_int::from(granted))
     };
     // SAFETY: as required of the caller.
     unsafe { enter(engine, body) == 1 }
@@ -198,7 +198,7 @@ macro_rules! ways {
                 }
                 $(
                     // SAFETY: as required of the caller.
-                    if unsafe { may_look_at_all(engine, $searched, $has_wildcard) } {
+                    if unsafe { grant_far_look(engine, $searched, $has_wildcard) } {
                         // SAFETY: as required of the caller.
                         let $front = unsafe { front_of(engine) };
                         // SAFETY: as required of the caller.

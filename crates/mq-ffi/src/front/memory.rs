@@ -79,14 +79,14 @@ impl Memory {
         *array = self.empty();
     }
 
-    /// Whether a search may look at every entry of an array of this length, in a front whose next
-    /// entry has this number: seldom, or a few times if it has a wildcard. Without one it is better
-    /// answered in the queues, by key.
+    /// Lets a search look at every entry of an array of this length, in a front whose next entry has
+    /// this number, if it may; returns whether: seldom, or a few times if it has a wildcard. Without
+    /// one it is better answered in the queues, by key.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
     )]
-    pub(super) const fn may_be_searched_far(
+    pub(super) const fn grant_far_look(
         &mut self,
         entries: usize,
         sequence: u64,
@@ -97,11 +97,11 @@ impl Memory {
             self.looked_at = sequence as u32;
             return true;
         }
-        let may = has_wildcard && self.far_looks > 0;
-        if may {
+        let is_left = has_wildcard && self.far_looks > 0;
+        if is_left {
             self.far_looks -= 1;
         }
-        may
+        is_left
     }
 
     /// Gives a full array more room, if it may have more; whether it has. Its entries stay.
@@ -111,7 +111,7 @@ impl Memory {
         }
         let room = MOST_ROOM.min(4 * usize::from(self.room));
         let more = places(room);
-        if allocator::has_refused() {
+        if allocator::take_refusal() {
             return false;
         }
         let entries = *array;
@@ -133,7 +133,7 @@ impl Memory {
             self.room = LEAST_ROOM as u16;
             *array = self.empty();
             // Nothing is being queued that could be refused for it.
-            allocator::has_refused();
+            allocator::forget_refusals();
         }
     }
 

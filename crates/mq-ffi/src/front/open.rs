@@ -41,7 +41,7 @@ pub(crate) fn emptied(front: &mut mq_front, matching: &mut Matching) {
 #[cold]
 #[inline(never)]
 pub(crate) fn filled(front: &mut mq_front, matching: &mut Matching) {
-    if matching.may_use_front() && matching.begins() {
+    if matching.may_use_front() && matching.note_few() {
         matching.rest.count();
         look_behind(front, matching, matching.lengths().0.saturating_sub(1));
     }

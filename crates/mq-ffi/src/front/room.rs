@@ -42,10 +42,10 @@ pub(crate) enum Searched {
     Messages,
 }
 
-/// Whether a search that found nothing among the first entries of an open front may look at all entries: far
-/// entries are seldom wanted if queues are taken in order, for example if a program exchanges something
+/// Lets a search that found nothing among the first entries of an open front look at all entries if it may; returns
+/// whether. Far entries are seldom wanted if queues are taken in order, for example if a program exchanges something
 /// else, on another context, while many messages wait.
-pub(crate) fn may_look_at_all(
+pub(crate) fn grant_far_look(
     front: &mq_front,
     matching: &mut Matching,
     searched: Searched,
@@ -59,5 +59,5 @@ pub(crate) fn may_look_at_all(
     let entries = queue.len();
     front.is_open()
         && entries > MQ_FRONT_SCAN
-        && memory.may_be_searched_far(entries, front.sequence, has_wildcard)
+        && memory.grant_far_look(entries, front.sequence, has_wildcard)
 }

@@ -64,7 +64,7 @@ pub(super) fn move_in(front: &mut mq_front, matching: &mut Matching, most: usize
     }
     matching.aliases = aliases;
     // What was refused up to here came from the system; the operation in progress asks for its own.
-    allocator::has_refused();
+    allocator::forget_refusals();
     end_if_empty(front, matching);
 }
 

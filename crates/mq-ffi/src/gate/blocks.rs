@@ -170,7 +170,7 @@ pub(crate) unsafe fn remove(engine: *mut mq_engine) -> c_int {
         Err(_) => MQ_ERR_INTERNAL,
     };
     // As in [`guard`](super::guard).
-    allocator::has_refused();
+    allocator::forget_refusals();
     status
 }
 

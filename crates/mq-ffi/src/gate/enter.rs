@@ -96,6 +96,6 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
     };
     // What the caller's allocator refused was dealt with if something was queued; otherwise it does not matter,
     // and must not be attributed to the next call.
-    allocator::has_refused();
+    allocator::forget_refusals();
     status
 }

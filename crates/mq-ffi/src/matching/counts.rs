@@ -42,9 +42,10 @@ impl Matching {
         self.posted = 0;
     }
 
-    /// An entry was queued: whether a filling begins with it, as far as few entries can tell. Their number
-    /// grows until they are no longer few, unless others have left since the last one was queued.
-    pub(crate) fn begins(&mut self) -> bool {
+    /// An entry was queued: notes how many there are if they are few, and returns whether a filling begins with it, as
+    /// far as few entries can tell. Their number grows until they are no longer few, unless others have left since the
+    /// last one was queued.
+    pub(crate) fn note_few(&mut self) -> bool {
         let queued = self.posted.saturating_add(self.unexpected);
         let Some(few) = u8::try_from(queued).ok().filter(|&few| few <= self.few) else {
             return false;
@@ -57,6 +58,6 @@ impl Matching {
     pub(crate) fn compare(&mut self, (posted, unexpected): (u32, u32)) -> (bool, bool) {
         let has_come = self.posted > posted || self.unexpected > unexpected;
         let has_left = self.posted < posted || self.unexpected < unexpected;
-        (has_come && self.begins(), has_left)
+        (has_come && self.note_few(), has_left)
     }
 }

@@ -61,7 +61,7 @@ impl Watch {
         };
         self.each_tally(Tally::probed);
         let seen = search.seen.map(|(_, number)| number);
-        if seen.is_none() && self.would_miss_again(&search.pattern) {
+        if seen.is_none() && self.note_missed(&search.pattern) {
             return;
         }
         self.record_probe(&search.pattern, seen);
@@ -77,9 +77,9 @@ impl Watch {
         }
     }
 
-    /// Whether the trace has a probe that tells of this one, which saw nothing: the same, with no message queued
-    /// since.
-    fn would_miss_again(&mut self, pattern: &MpiPattern) -> bool {
+    /// Notes a probe that saw nothing; returns whether the trace has one that tells of it: the same, with no message
+    /// queued since.
+    fn note_missed(&mut self, pattern: &MpiPattern) -> bool {
         let Some(session) = &self.session else {
             return true;
         };
