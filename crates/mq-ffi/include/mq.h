@@ -293,22 +293,22 @@ typedef struct mq_pattern {
 // Names a queued receive. Using the handle after the receive has left the queue is harmless: the call finds
 // nothing, provided that all three words of the handle are kept together.
 typedef struct mq_handle {
-  // Opaque.
+  // Keep unchanged; 0 names nothing.
   uint64_t sequence;
-  // Opaque.
+  // Keep unchanged, together with `sequence`.
   uint32_t slot;
-  // Opaque.
+  // The receive's context.
   uint32_t context;
 } mq_handle;
 
 // Names an unexpected message, from `mq_find` or `mq_queue_message`; like an `mq_handle`, it may be used
 // after the message has left.
 typedef struct mq_message_handle {
-  // Opaque.
+  // Keep unchanged; 0 names nothing.
   uint64_t sequence;
-  // Opaque.
+  // Keep unchanged, together with `sequence`.
   uint32_t slot;
-  // Opaque.
+  // The message's context.
   uint32_t context;
 } mq_message_handle;
 

@@ -60,11 +60,11 @@ pub struct mq_pattern {
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct mq_handle {
-    /// Opaque.
+    /// Keep unchanged; 0 names nothing.
     pub sequence: u64,
-    /// Opaque.
+    /// Keep unchanged, together with `sequence`.
     pub slot: u32,
-    /// Opaque.
+    /// The receive's context.
     pub context: u32,
 }
 
@@ -73,11 +73,11 @@ pub struct mq_handle {
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct mq_message_handle {
-    /// Opaque.
+    /// Keep unchanged; 0 names nothing.
     pub sequence: u64,
-    /// Opaque.
+    /// Keep unchanged, together with `sequence`.
     pub slot: u32,
-    /// Opaque.
+    /// The message's context.
     pub context: u32,
 }
 
