@@ -18,8 +18,8 @@ use crate::status::{
     MQ_ERR_ARGUMENT, MQ_ERR_MEMORY, MQ_ERR_NULL, MQ_ERR_STRUCTURE, MQ_NONE, status_of,
 };
 use crate::types::{
-    MQ_LOCKED, MQ_NO_FRONT, MQ_STATISTICS, mq_context_options, mq_engine_options, promise_bits,
-    read_promises,
+    CHECKED_PROMISES, MQ_LOCKED, MQ_NO_FRONT, MQ_STATISTICS, mq_context_options, mq_engine_options,
+    promise_bits, read_promises,
 };
 use crate::watch::Watch;
 
@@ -270,7 +270,7 @@ pub unsafe extern "C" fn mq_context_update(
         let last_rank = options.map_or(0, |options| options.size).wrapping_sub(1);
         let before = entered.matching.limits(context)?;
         let added = promises & !promise_bits(&before);
-        if last_rank < before.last_rank || added & front::CHECKED_PROMISES != 0 {
+        if last_rank < before.last_rank || added & CHECKED_PROMISES != 0 {
             front::check(&entered.front, context, last_rank, promises)?;
         }
         let engine = entered.matching.engine_mut();

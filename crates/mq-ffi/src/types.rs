@@ -318,37 +318,38 @@ impl mq_message_handle {
     }
 }
 
-/// The promises of a context, as bits.
-pub(crate) fn promise_bits(limits: &Limits) -> u32 {
-    let promises = [
-        (limits.no_any_source, MQ_NO_ANY_SOURCE),
-        (limits.no_any_tag, MQ_NO_ANY_TAG),
-        (limits.allow_overtaking, MQ_ALLOW_OVERTAKING),
-    ];
-    let made = promises.into_iter().filter(|(is_made, _)| *is_made);
-    made.fold(0, |all, (_, promise)| all | promise)
+macro_rules! promises {
+    ($($bit:ident: $name:ident,)*) => {
+        /// The promises of a context, as bits.
+        pub(crate) const fn promise_bits(limits: &Limits) -> u32 {
+            0 $(| if limits.$name { $bit } else { 0 })*
+        }
+
+        /// The promises that bits say.
+        ///
+        /// # Errors
+        /// A status.
+        pub(crate) fn read_promises(bits: u32) -> Result<ContextOptions, c_int> {
+            if bits & !(0 $(| $bit)*) != 0 {
+                return Err(MQ_ERR_ARGUMENT);
+            }
+            let mut options = ContextOptions::new();
+            $(if bits & $bit != 0 {
+                options = options.$name();
+            })*
+            Ok(options)
+        }
+    };
 }
 
-/// The promises that bits say.
-///
-/// # Errors
-/// A status.
-pub(crate) fn read_promises(bits: u32) -> Result<ContextOptions, c_int> {
-    let mut options = ContextOptions::new();
-    if bits & !(MQ_NO_ANY_SOURCE | MQ_NO_ANY_TAG | MQ_ALLOW_OVERTAKING) != 0 {
-        return Err(MQ_ERR_ARGUMENT);
-    }
-    if bits & MQ_NO_ANY_SOURCE != 0 {
-        options = options.no_any_source();
-    }
-    if bits & MQ_NO_ANY_TAG != 0 {
-        options = options.no_any_tag();
-    }
-    if bits & MQ_ALLOW_OVERTAKING != 0 {
-        options = options.allow_overtaking();
-    }
-    Ok(options)
+promises! {
+    MQ_NO_ANY_SOURCE: no_any_source,
+    MQ_NO_ANY_TAG: no_any_tag,
+    MQ_ALLOW_OVERTAKING: allow_overtaking,
 }
+
+/// The promises that calls check, and so those that a front holds.
+pub(crate) const CHECKED_PROMISES: u32 = MQ_NO_ANY_SOURCE | MQ_NO_ANY_TAG;
 
 #[inline(always)]
 fn read_class(class: u32) -> Result<TrafficClass, c_int> {

@@ -37,4 +37,4 @@ pub(crate) use self::rest::Rest;
 pub(crate) use self::room::{Searched, furnish, grant_far_look, prepare};
 pub(crate) use self::settle::{end_moving, is_settled, settle, visit};
 pub(crate) use self::standing::MOST_BACK;
-pub(crate) use self::terms::{CHECKED_PROMISES, check, forget, is_all_there_is_and_lacks};
+pub(crate) use self::terms::{check, forget, is_all_there_is_and_lacks};

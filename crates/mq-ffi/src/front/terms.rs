@@ -5,10 +5,9 @@ use core::ffi::c_int;
 use super::layout::{mq_front, mq_known, mq_parked};
 use crate::matching::Matching;
 use crate::status::{MQ_ERR_ANY_SOURCE, MQ_ERR_ANY_TAG, MQ_ERR_RANK};
-use crate::types::{MQ_ANY_SOURCE, MQ_ANY_TAG, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG, promise_bits};
-
-/// The promises that calls check, and so those that a front holds.
-pub(crate) const CHECKED_PROMISES: u32 = MQ_NO_ANY_SOURCE | MQ_NO_ANY_TAG;
+use crate::types::{
+    CHECKED_PROMISES, MQ_ANY_SOURCE, MQ_ANY_TAG, MQ_NO_ANY_SOURCE, MQ_NO_ANY_TAG, promise_bits,
+};
 
 #[cold]
 pub(super) fn learn(front: &mut mq_front, matching: &Matching, context: u32) {
