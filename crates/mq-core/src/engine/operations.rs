@@ -33,6 +33,7 @@ impl<Q: MatchQueues> Engine<Q> {
         any_tag: bool,
     ) -> Result<usize, Error> {
         let rank = match source {
+            // Rank 0 is in range everywhere.
             Source::Any => Rank(0),
             Source::Rank(rank) => rank,
         };
