@@ -76,25 +76,25 @@ steps! {
     BufferRead,
     /// A message is about to be read from its sender's memory.
     Copying,
-    /// It has been read; the sender does not know.
+    /// A message has been read from its sender's memory, and the sender does not know.
     Copied,
     /// The sender of a message has been asked for help with it, and nothing has been copied.
     HelpAsked,
     /// A sender has taken a part of its message to copy.
     HelpTaken,
-    /// It has copied that, and not reported it.
+    /// A sender has copied its part of a message, and not reported it.
     HelpGiven,
-    /// It has reported it.
+    /// A sender has reported the part that it has copied.
     HelpCounted,
-    /// A receiver has copied all but what the sender has taken.
+    /// A receiver has copied all of a message but what the sender has taken.
     HelpAwaited,
     /// Pages for a shared buffer are taken, and have no memory yet.
     SharedTaken,
-    /// They have.
+    /// Pages for a shared buffer have their memory.
     SharedMade,
     /// A message is about to be copied out of a shared buffer.
     SharedCopying,
-    /// It has been copied; the sender does not know.
+    /// A message has been copied out of a shared buffer, and the sender does not know.
     SharedCopied,
     /// The memory of a shared buffer is given back, and its pages are not.
     SharedGivenBack,
@@ -105,11 +105,11 @@ steps! {
     /// Everything from an ended process has been received, and the note of it has not been struck
     /// out.
     Buried,
-    /// The note is struck out.
+    /// The note of an ended process is struck out.
     StruckOut,
     /// This process has taken on giving back the memory of one that has ended.
     Inherited,
-    /// It is given back, and nobody knows.
+    /// The memory of an ended process is given back, and nobody knows.
     GivenBack,
     /// A process has said that it leaves.
     Left,
