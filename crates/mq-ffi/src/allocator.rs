@@ -11,7 +11,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 use std::alloc::System;
 
-use crate::gate::{borrow, guard};
+use crate::boundary::{borrow, guard};
 use crate::status::{MQ_ERR_NULL, MQ_ERR_TOO_LATE, MQ_NONE};
 
 /// Returns `bytes` bytes at an address that is a multiple of `align`, or null. `align` is a power of two and a

@@ -8,8 +8,8 @@ use mq_core::structures::{Choice, Kind};
 use mq_core::{Budget, ContextOptions, Engine, EngineOptions, HighWater};
 
 use crate::allocator;
+use crate::boundary::{InCallback, enter, guard, install, mq_engine, remove};
 use crate::front::{self, forget, reopen};
-use crate::gate::{InCallback, enter, guard, install, mq_engine, remove};
 use crate::inspect::{give_back, mq_removed_fn};
 use crate::limits::{Listener, budget, high_water};
 use crate::matching::{Matching, Message, RemovedOf};
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn mq_context_create(
     context: u32,
     options: *const mq_context_options,
 ) -> c_int {
-    let body = |entered: &mut crate::gate::Entered<'_>| {
+    let body = |entered: &mut crate::boundary::Entered<'_>| {
         // SAFETY: as required of the caller.
         let options = unsafe { options.as_ref() };
         let mut made = terms(options)?;
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn mq_context_update(
     context: u32,
     options: *const mq_context_options,
 ) -> c_int {
-    let body = |entered: &mut crate::gate::Entered<'_>| {
+    let body = |entered: &mut crate::boundary::Entered<'_>| {
         // SAFETY: as required of the caller.
         let options = unsafe { options.as_ref() };
         let wanted = terms(options)?;
@@ -324,7 +324,7 @@ pub unsafe extern "C" fn mq_context_free(
     back: mq_removed_fn,
     user: *mut c_void,
 ) -> c_int {
-    let body = |entered: &mut crate::gate::Entered<'_>| {
+    let body = |entered: &mut crate::boundary::Entered<'_>| {
         entered.matching.check_context(context)?;
         forget(&mut entered.front, context);
         let give_back = &mut |removed: &RemovedOf| give_back(removed, back, user);

@@ -5,8 +5,8 @@
 
 use core::ffi::{c_int, c_void};
 
+use crate::boundary::{Way, front_of, guard_step, mq_engine, straight, way, write};
 use crate::front::{emptied, settle, steps};
-use crate::gate::{Way, front_of, guard_step, mq_engine, straight, way, write};
 use crate::matching::{Matching, Waiting};
 use crate::operations::{operate, operate_with, show_message};
 use crate::plain::Outputs;

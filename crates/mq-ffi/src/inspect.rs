@@ -6,7 +6,7 @@ use core::ptr;
 use mq_core::Source;
 
 use crate::allocator::apart;
-use crate::gate::{Entered, enter, enter_to_look, mq_engine, write};
+use crate::boundary::{Entered, enter, enter_to_look, mq_engine, write};
 use crate::matching::RemovedOf;
 use crate::session::mq_statistics;
 use crate::shown::{Shown, mq_entry};

@@ -15,8 +15,8 @@
 //! | way | files |
 //! | --- | --- |
 //! | in the front, as the inline calls of `mq_inline.h` | `front/`: `layout.rs` shared with C, `steps.rs` the operations, `array.rs` the entries; `rest.rs` and `standing.rs` when it stays closed |
-//! | straight to the queues, if nothing is limited or recorded: to `indexed`, or to whichever structure it is | `gate/way.rs` chooses, `ways.rs` calls; `plain.rs` the steps |
-//! | around, through the lock and the callback check | `gate/`, then `matching.rs`, which has the engine, and `watch.rs` if something is recorded |
+//! | straight to the queues, if nothing is limited or recorded: to `indexed`, or to whichever structure it is | `boundary/way.rs` chooses, `ways.rs` calls; `plain.rs` the steps |
+//! | around, through the lock and the callback check | `boundary/`, then `matching.rs`, which has the engine, and `watch.rs` if something is recorded |
 //!
 //! `operations.rs` (whole steps), `halves.rs`, `inspect.rs` and `engine.rs` are the functions of `mq.h`; `session/` is
 //! what a process's engines share: settings, statistics, traces. `aliases.rs` keeps names valid when entries move
@@ -59,7 +59,7 @@ mod front;
 
 // Nothing of these is in the header.
 mod aliases;
-mod gate;
+mod boundary;
 mod limits;
 mod lock;
 mod matching;
@@ -68,6 +68,7 @@ mod watch;
 mod ways;
 
 pub use allocator::{mq_alloc_fn, mq_allocator, mq_allocator_set, mq_release_fn};
+pub use boundary::mq_engine;
 pub use class::*;
 pub use engine::{
     MQ_VERSION_MAJOR, MQ_VERSION_MINOR, MQ_VERSION_PATCH, mq_context_create, mq_context_free,
@@ -77,7 +78,6 @@ pub use front::{
     MQ_FRONT_CONTEXTS, MQ_FRONT_LAYOUT, MQ_FRONT_SCAN, MQ_FRONT_SLOT, mq_front, mq_front_queue,
     mq_known, mq_parked,
 };
-pub use gate::mq_engine;
 pub use halves::{
     mq_deliver, mq_extract, mq_find, mq_queue_message, mq_queue_probe, mq_queue_receive, mq_take,
 };

@@ -4,9 +4,9 @@ use core::ffi::{c_int, c_void};
 
 use mq_core::{CollectiveCall, ContextId};
 
+use crate::boundary::{Entered, Way, borrow, enter, front_of, mq_engine, way, write};
 use crate::class;
 use crate::front::{reopen, settle, steps};
-use crate::gate::{Entered, Way, borrow, enter, front_of, mq_engine, way, write};
 use crate::matching::{Matching, Posted, Taken};
 use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, status_of};
 use crate::types::{mq_envelope, mq_handle, mq_pattern};

@@ -15,7 +15,7 @@ use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::QueuesVisitor;
 use mq_core::{Arrive, Engine, MatchQueues, Post, Rank, Source};
 
-use crate::gate::write;
+use crate::boundary::write;
 use crate::matching::{Message, Queues};
 use crate::operations::show_message;
 use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_RANK, MQ_MATCHED, MQ_NONE, status_of};

@@ -6,10 +6,10 @@
 use core::ffi::{c_int, c_void};
 use core::ptr;
 
+use crate::boundary::{Entered, Way, enter, front_of, guard_step, mq_engine, straight, way};
 use crate::front::Reach::{Far, Near};
 use crate::front::moving::{self, after, move_some};
 use crate::front::{self, Searched, emptied, filled, is_settled, mq_front, prepare, settle, steps};
-use crate::gate::{Entered, Way, enter, front_of, guard_step, mq_engine, straight, way};
 use crate::matching::{Matching, Message, Queues};
 use crate::operations::InContext;
 use crate::plain::{self, Outputs};

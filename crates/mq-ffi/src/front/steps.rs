@@ -11,8 +11,8 @@ use super::array::{Reach, Wanted};
 use super::layout::{MQ_FRONT_SLOT, bits_of, mq_front_queue, wanted_by};
 use super::settle::envelope_in;
 use super::{mq_front, mq_parked};
+use crate::boundary::write;
 use crate::class;
-use crate::gate::write;
 use crate::plain::Outputs;
 use crate::status::{MQ_MATCHED, MQ_NONE};
 use crate::types::{

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use super::{Place, Session, Settings, report};
+use crate::boundary::{borrow, guard, write};
 use crate::engine::read_structure;
-use crate::gate::{borrow, guard, write};
 use crate::lock::lock;
 use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_ENGINE, MQ_ERR_NULL, MQ_NONE};
 
