@@ -157,7 +157,8 @@ where
 {
     let options = EngineOptions::new().tuning(tuning.clone());
     let mut engine: Engine<Q> = Engine::with_options(options);
-    trace.create_contexts(&mut engine);
+    let created = trace.create_contexts(&mut engine);
+    created.expect("a new engine has no contexts");
     let mut run = Run {
         weights: Weights::of(trace, &engine),
         handles: Kept::with_room_for(trace.operations()),
@@ -441,7 +442,8 @@ mod tests {
     fn the_bytes_at_the_end_are_those_of_what_is_still_queued() {
         let nothing_queued = trace(&["b 0 1 6"]);
         let mut empty: Engine<List<MpiPattern, u32, u32>> = Engine::default();
-        nothing_queued.create_contexts(&mut empty);
+        let created = nothing_queued.create_contexts(&mut empty);
+        created.expect("a new engine has no contexts");
         let report = check(&nothing_queued, Kind::List);
         assert_eq!(report.final_bytes, empty.memory().total());
 

@@ -101,7 +101,8 @@ where
     #[must_use]
     pub fn new(trace: &'a Trace, options: EngineOptions<Payload>) -> Self {
         let mut engine = Engine::with_options(options);
-        trace.create_contexts(&mut engine);
+        let created = trace.create_contexts(&mut engine);
+        created.expect("a new engine has no contexts");
         Self {
             operations: trace.operations(),
             engine,
