@@ -16,8 +16,9 @@ impl Rank<'_> {
                 let (communicator, pattern) = self.any_pattern();
                 self.post(communicator, pattern, false);
             }
-            22..34 => self.with_posted(Self::test),
-            34..42 => self.with_posted(Self::try_cancel),
+            22..33 => self.with_posted(Self::test),
+            33..40 => self.with_posted(Self::try_cancel),
+            40..42 => self.drop_some(),
             42..58 => {
                 let (communicator, pattern) = self.any_pattern();
                 if self.is_safe(communicator, &pattern, self.now) {
@@ -78,15 +79,27 @@ impl Rank<'_> {
 
     /// Mostly what messages match that are about to come.
     pub(crate) fn any_pattern(&mut self) -> (usize, Pattern) {
+        let here = self.here();
+        self.pattern_on(&here)
+    }
+
+    /// The communicators that this rank is in and has not dropped.
+    pub(crate) fn here(&self) -> Vec<usize> {
         let is_here = |number: &usize| self.communicators[*number].is_some();
-        let here: Vec<usize> = (0..self.communicators.len()).filter(is_here).collect();
-        let mut open = self.expected.open(self.now + 12);
+        (0..self.communicators.len()).filter(is_here).collect()
+    }
+
+    pub(crate) fn pattern_on(&mut self, here: &[usize]) -> (usize, Pattern) {
+        let mut open = match self.draw.chance(80) {
+            true => self.expected.open(self.now + 12),
+            false => self.expected.loose(self.now + 12),
+        };
         open.retain(|its| here.contains(&its.message.communicator));
         let (number, from, tag) = if !open.is_empty() && self.draw.chance(85) {
             let next = open[self.draw.below(open.len())];
             (next.message.communicator, next.from, next.message.tag)
         } else {
-            let number = self.draw.pick(&here);
+            let number = self.draw.pick(here);
             let from = self.draw.below(self.communicator(number).size() as usize);
             (number, from as u32, self.draw.pick(&[0, 1, 2, 5, i32::MAX]))
         };

@@ -1,7 +1,7 @@
 //! The messages to a rank, and which of them will come, so that it waits for none that does not.
 
 use crate::pattern::{Envelope, Pattern};
-use crate::plan::{Message, Plan};
+use crate::plan::{Fate, Message, Plan};
 
 pub(crate) struct Incoming<'a> {
     pub(crate) message: &'a Message,
@@ -9,7 +9,7 @@ pub(crate) struct Incoming<'a> {
     pub(crate) number: usize,
     /// The sender's rank in the communicator.
     pub(crate) from: u32,
-    is_received: bool,
+    pub(crate) is_received: bool,
 }
 
 /// Those to one rank, in the order of the plan.
@@ -22,7 +22,7 @@ impl<'a> Incoming<'a> {
 
     /// Whether it will come, before an item, and is not known to have been received.
     fn is_certain(&self, before: usize) -> bool {
-        !self.message.is_left && !self.is_received && self.message.at < before
+        self.message.fate == Fate::Needed && !self.is_received && self.message.at < before
     }
 }
 
@@ -50,10 +50,36 @@ impl<'a> Expected<'a> {
         self.0.iter().filter(|its| its.is_certain(before)).collect()
     }
 
+    /// Those that may come without being needed.
+    pub(crate) fn loose(&self, before: usize) -> Vec<&Incoming<'a>> {
+        let is_loose = |its: &&Incoming<'_>| {
+            its.message.fate == Fate::Loose && !its.is_received && its.message.at < before
+        };
+        self.0.iter().filter(is_loose).collect()
+    }
+
     /// The longest that matches, in bytes.
     pub(crate) fn longest(&self, communicator: usize, pattern: &Pattern) -> usize {
         let its = (self.0.iter()).filter(|its| its.matches(communicator, pattern));
         its.map(|its| its.message.bytes).max().unwrap_or(16)
+    }
+
+    /// Those that match and are not known to have been received.
+    pub(crate) fn still(&self, communicator: usize, pattern: &Pattern) -> Vec<&Incoming<'a>> {
+        let is_it = |its: &&Incoming<'_>| !its.is_received && its.matches(communicator, pattern);
+        self.0.iter().filter(is_it).collect()
+    }
+
+    /// Those that match, with the ones of their senders and tags: of these it is not known which have been received.
+    pub(crate) fn streams(&self, communicator: usize, pattern: &Pattern) -> Vec<&Incoming<'a>> {
+        let still = self.still(communicator, pattern);
+        let is_like = |its: &Incoming<'_>| {
+            let like = |other: &&Incoming<'_>| {
+                (other.from, other.message.tag) == (its.from, its.message.tag)
+            };
+            its.matches(communicator, pattern) && still.iter().any(like)
+        };
+        self.0.iter().filter(|its| is_like(its)).collect()
     }
 
     /// One is received: the next with this source and tag.

@@ -4,21 +4,28 @@
 //! communicators that are duplicated, split, and dropped with messages on them, so that their numbers are used again;
 //! messages of all lengths, alone and in bursts, to others and to the rank itself; handovers, in which a blocking send
 //! meets its receive; barriers and broadcasts. Each rank does its part in the same order, and in between posts receives
-//! with and without wildcards, receives, probes, tests, waits and cancels (`acts.rs`), as its own chance says. It
-//! waits only for messages that are certain to be left for it (`incoming.rs`): no program has a deadlock.
+//! with and without wildcards, receives, probes, tests, waits and cancels (`acts.rs`), and drops requests and sets that
+//! are under way (`drops.rs`), as its own chance says. Some of its part it does in scopes, which end well, with an
+//! error, or by a panic (`scope.rs`). It waits only for messages that are certain to be left for it (`incoming.rs`): no
+//! program has a deadlock.
 //!
 //! **What is checked.** At once: the bytes and the status of each message, what is behind it in the buffer, that a
-//! cancelled receive has taken nothing, the buffers of sends, and who is in a communicator. In the end (`rules.rs`):
-//! every message is received once; none overtakes another, and no receive an earlier one; a probe shows what is next,
-//! and the receive that does the same next takes it; what is known to have come is shown. And as many messages and
-//! bytes are sent as received or left, as the profiles say.
+//! cancelled receive has taken nothing, the buffers of sends, who is in a communicator, that a scope says what failed in
+//! it, and that it leaves its memory alone afterwards. In the end (`rules.rs`): every message is received once; none
+//! overtakes another, and no receive an earlier one; a probe shows what is next, and the receive that does the same next
+//! takes it; what is known to have come is shown. Only a message that need not be received may be withdrawn, or lost
+//! with a receive that was dropped while it waited: such a receive takes none that is sent later. And as many messages
+//! and bytes are sent as received or left, as the profiles say (`sums.rs`).
 //!
 //! `MQ_PROGRAMS=COUNT` runs so many programs from a seed that is printed, `MQ_PROGRAMS=COUNT@SEED` from that seed. A
 //! seed fixes a program, but not how its ranks take turns: what fails once may have to be run some times.
 
 mod acts;
 mod draw;
+mod drops;
 mod incoming;
+mod lending;
+mod lent;
 mod options;
 mod pattern;
 mod plan;
@@ -29,6 +36,8 @@ mod receives;
 mod record;
 mod requests;
 mod rules;
+mod scope;
+mod sums;
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -38,7 +47,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, SystemTime};
 
-use mq_comm::{Error, World};
+use mq_comm::World;
 
 use draw::Draw;
 use rank::Rank;
@@ -111,32 +120,12 @@ fn run(seed: u64) {
     // Where little may be unexpected, every message may have to wait for its receive.
     let eager = (options.unexpected_limit > 1 << 20).then_some(options.eager_limit);
     let ended = World::threads_with(ranks, &options, |world| {
-        let left = Rank::new(&plan, world, seed, eager).run();
+        let sums = Rank::new(&plan, world, seed, eager).run();
         world.barrier()?;
-        check_profiles(world, left)?;
+        sums::check(world, &sums)?;
         world.barrier()?;
         assert_eq!(world.unexpected_bytes(), 0);
         Ok(())
     });
     ended.unwrap_or_else(|error| panic!("{error} ({options:?})"));
-}
-
-/// All that has been sent was received, or left.
-fn check_profiles(world: &World, left: [u64; 2]) -> Result<(), Error> {
-    let profile = world.profile();
-    let mut sum = [
-        [profile.sent(), profile.sent_bytes()],
-        [profile.received + left[0], profile.received_bytes + left[1]],
-    ]
-    .concat();
-    if world.rank() > 0 {
-        return world.send(&sum, 0, 0);
-    }
-    for rank in 1..world.size() {
-        let mut its = [0; 4];
-        world.recv(&mut its, rank, 0)?;
-        sum.iter_mut().zip(its).for_each(|(sum, its)| *sum += its);
-    }
-    assert_eq!(sum[..2], sum[2..], "sent, and received or left");
-    Ok(())
 }

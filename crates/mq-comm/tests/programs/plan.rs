@@ -8,6 +8,9 @@ use crate::draw::Draw;
 /// Tags that are each of one [handover](Item::Handover).
 pub(crate) const OWN_TAGS: Range<i32> = 10_000..20_000;
 
+/// Tags that are each of one [loose](Fate::Loose) message.
+const LOOSE_TAGS: Range<i32> = 20_000..30_000;
+
 /// Lengths at which something changes: what fits into a slot, a fastbox, a cell, a ring's buffer.
 const EDGES: [usize; 18] = [
     1, 8, 40, 104, 224, 256, 344, 464, 584, 1024, 4096, 8192, 20_416, 32_768, 40_832, 65_536,
@@ -30,6 +33,18 @@ pub(crate) struct Planned {
     pub(crate) groups: Vec<Vec<u32>>,
 }
 
+/// Whether a message is received.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Fate {
+    /// It is.
+    Needed,
+    /// It need not be: its communicator is about to be dropped.
+    Left,
+    /// Nor need this one be, which is alone with its tag, so that its sender may withdraw it, and it may be lost with a
+    /// receive that is dropped.
+    Loose,
+}
+
 /// From one rank of the world to another.
 #[derive(Debug)]
 pub(crate) struct Message {
@@ -40,8 +55,7 @@ pub(crate) struct Message {
     pub(crate) bytes: usize,
     /// Its item.
     pub(crate) at: usize,
-    /// It need not be received: its communicator is about to be dropped.
-    pub(crate) is_left: bool,
+    pub(crate) fate: Fate,
 }
 
 /// What is done, with the number of a message or a communicator.
@@ -81,6 +95,7 @@ struct Planner<'a> {
     /// Bytes for the long messages that are left.
     budget: usize,
     own_tags: Range<i32>,
+    loose_tags: Range<i32>,
 }
 
 pub(crate) fn plan(draw: &mut Draw, ranks: u32) -> Plan {
@@ -103,6 +118,7 @@ pub(crate) fn plan(draw: &mut Draw, ranks: u32) -> Plan {
         longest: draw.pick(&[64, 600, 9000, 21_000, 70_000, 600_000]),
         budget: draw.pick(&[0, 60_000, 1 << 20, 4 << 20]),
         own_tags: OWN_TAGS,
+        loose_tags: LOOSE_TAGS,
         draw,
     };
     if planner.draw.chance(60) {
@@ -120,41 +136,53 @@ pub(crate) fn plan(draw: &mut Draw, ranks: u32) -> Plan {
 
 impl Planner<'_> {
     fn phase(&mut self) {
-        let temporary = self.draw.chance(60).then(|| {
-            let has_free_number = std::mem::take(&mut self.has_free_number);
-            let alone = self
-                .alone
-                .filter(|_| has_free_number && self.draw.chance(80));
-            if let Some(alone) = alone {
-                return self.create(alone, None);
-            }
-            self.has_free_number = true;
-            self.create_any()
-        });
+        // Others have messages on them while one is made, and while it is dropped.
+        for _ in 0..self.draw.below(5) {
+            self.send_on_any();
+        }
+        let temporary = self.draw.chance(60).then(|| self.create_temporary());
         for _ in 0..self.draw.below(8) {
-            self.send(temporary.unwrap_or(0), 0, false);
+            self.send(temporary.unwrap_or(0), 0, Fate::Needed);
         }
         for _ in 0..1 + self.draw.below(30) {
             let communicator = self.draw.pick(&self.alive);
             match self.draw.below(100) {
-                0..2 => self.plan.items.push(Item::Barrier(communicator)),
-                2..4 => {
+                0..4 => self.plan.items.push(Item::Barrier(communicator)),
+                4..6 => {
                     let (root, bytes) = (self.draw.below(16) as u32, self.length());
                     (self.plan.items).push(Item::Broadcast(communicator, root, bytes));
                 }
-                4..8 => self.handover(communicator),
-                8..14 => self.send(communicator, 3, false),
-                _ => self.send(communicator, 0, false),
+                6..10 => self.handover(communicator),
+                10..16 => self.send(communicator, 3, Fate::Needed),
+                16..40 if let Some(temporary) = temporary => self.send(temporary, 0, Fate::Loose),
+                _ => self.send(communicator, 0, Fate::Needed),
             }
         }
         self.plan.items.push(Item::Drain);
-        if let Some(communicator) = temporary {
+        if let Some(temporary) = temporary {
+            let loose = self.draw.pick(&[0, 30, 100]);
             for _ in 0..self.draw.below(12) {
-                self.send(communicator, 0, true);
+                match self.draw.chance(loose) {
+                    true => self.send(temporary, 0, Fate::Loose),
+                    false => self.send(temporary, 0, Fate::Left),
+                }
             }
             self.alive.pop();
-            self.plan.items.push(Item::Drop(communicator));
+            for _ in 0..self.draw.below(5) {
+                self.send_on_any();
+            }
+            self.plan.items.push(Item::Drop(temporary));
         }
+    }
+
+    fn create_temporary(&mut self) -> usize {
+        let has_free_number = std::mem::take(&mut self.has_free_number);
+        let alone = (self.alone).filter(|_| has_free_number && self.draw.chance(80));
+        if let Some(alone) = alone {
+            return self.create(alone, None);
+        }
+        self.has_free_number = true;
+        self.create_any()
     }
 
     fn length(&mut self) -> usize {
@@ -173,8 +201,13 @@ impl Planner<'_> {
         length
     }
 
+    fn send_on_any(&mut self) {
+        let communicator = self.draw.pick(&self.alive);
+        self.send(communicator, 0, Fate::Needed);
+    }
+
     /// Plans a message, or ten times as many as this number that match the same receives.
-    fn send(&mut self, communicator: usize, tens: usize, is_left: bool) {
+    fn send(&mut self, communicator: usize, tens: usize, fate: Fate) {
         let groups = &self.plan.communicators[communicator].groups;
         let from = self.draw.below(groups.len());
         if groups[from].is_empty() {
@@ -183,10 +216,18 @@ impl Planner<'_> {
         let itself = self.draw.chance(15).then_some(from as u32);
         let to = itself.unwrap_or_else(|| self.draw.pick(&groups[from]));
         let from = from as u32;
-        let (tag, longest) = (self.draw.pick(&self.tags), self.longest);
+        let tag = match fate {
+            Fate::Loose => self.loose_tags.next().expect("there are enough"),
+            Fate::Needed | Fate::Left => self.draw.pick(&self.tags),
+        };
+        let longest = self.longest;
         for _ in 0..1 + self.draw.below(1 + 10 * tens) {
-            let bytes = self.length();
-            let number = self.add((communicator, from, to), tag, bytes, is_left);
+            let mut bytes = self.length();
+            if fate == Fate::Loose && self.draw.chance(40) {
+                // It is announced, and may be withdrawn.
+                bytes = bytes.max(21_000);
+            }
+            let number = self.add((communicator, from, to), tag, bytes, fate);
             self.plan.items.push(Item::Send(number));
             self.longest = longest.min(700);
         }
@@ -198,7 +239,7 @@ impl Planner<'_> {
         (communicator, from, to): (usize, u32, u32),
         tag: i32,
         bytes: usize,
-        is_left: bool,
+        fate: Fate,
     ) -> usize {
         self.plan.messages.push(Message {
             communicator,
@@ -207,7 +248,7 @@ impl Planner<'_> {
             tag,
             bytes,
             at: self.plan.items.len(),
-            is_left,
+            fate,
         });
         self.plan.messages.len() - 1
     }
@@ -223,7 +264,7 @@ impl Planner<'_> {
                 && (all || self.draw.chance(50))
             {
                 let to = group[(at + shift) % group.len()];
-                messages.push(self.add((communicator, from, to), tag, bytes, false));
+                messages.push(self.add((communicator, from, to), tag, bytes, Fate::Needed));
             }
         }
         self.plan.items.push(Item::Handover(messages));

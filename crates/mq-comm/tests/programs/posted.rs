@@ -3,6 +3,8 @@
 use crate::pattern::Pattern;
 use crate::rank::{Posted, Rank};
 use crate::receives::{UNTOUCHED, untouched};
+use crate::record::Outcome;
+use crate::requests::Pending;
 
 impl Rank<'_> {
     pub(crate) fn post(&mut self, number: usize, pattern: Pattern, is_awaited: bool) {
@@ -32,10 +34,13 @@ impl Rank<'_> {
         });
     }
 
+    /// Does something with one that is not a scope's.
     pub(crate) fn with_posted(&mut self, act: impl Fn(&mut Self, usize)) {
         if !self.posted.is_empty() {
             let at = self.draw.below(self.posted.len());
-            act(self, at);
+            if !matches!(self.posted[at].pending, Pending::Lent) {
+                act(self, at);
+            }
         }
     }
 
@@ -68,7 +73,7 @@ impl Rank<'_> {
             Ok(buffer) => {
                 let is_untouched = buffer.iter().all(|&byte| byte == UNTOUCHED);
                 assert!(is_untouched, "{:?}", self.record.receives[posted.receive]);
-                self.record.cancel(posted.receive);
+                self.record.end(posted.receive, Outcome::Cancelled);
                 true
             }
             Err(pending) => {

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use mq_comm::{Communicator, Matched, Process, Status, World};
+use mq_comm::{Communicator, Error, Matched, Process, Status, World};
 
 use crate::draw::{Draw, bytes_of};
 use crate::incoming::Expected;
 use crate::pattern::{ANY, Envelope, Pattern};
-use crate::plan::{Item, Message, Plan};
+use crate::plan::{Fate, Item, Message, Plan};
 use crate::receives::untouched;
-use crate::record::{Outcome, Record};
+use crate::record::Record;
 use crate::requests::{Pending, Requests};
 use crate::rules;
+use crate::sums::Sums;
 
 pub(crate) struct Rank<'a> {
     pub(crate) plan: &'a Plan,
@@ -19,7 +20,7 @@ pub(crate) struct Rank<'a> {
     pub(crate) me: u32,
     pub(crate) draw: Draw,
     /// Blocking sends of so many bytes wait for no receive.
-    eager: Option<usize>,
+    pub(crate) eager: Option<usize>,
     pub(crate) communicators: Vec<Option<Communicator>>,
     pub(crate) requests: Requests,
     pub(crate) posted: Vec<Posted>,
@@ -27,9 +28,13 @@ pub(crate) struct Rank<'a> {
     pub(crate) takes_what_comes: bool,
     /// What a probe has shown, after how many looks and where, if it is to be received after the next item.
     pub(crate) put_off: Option<(u32, usize, Pattern, Status)>,
-    sending: Vec<(usize, Pending)>,
+    pub(crate) sending: Vec<(usize, Pending)>,
     /// What matched probes have taken out, with the number of the receive.
     pub(crate) held: Vec<(usize, Matched)>,
+    /// The memory of scopes that are over.
+    pub(crate) returned: Vec<Vec<u8>>,
+    /// Messages that were dropped in the hand of a matched probe, and their bytes.
+    pub(crate) lost: [u64; 2],
     pub(crate) expected: Expected<'a>,
     pub(crate) record: Record,
     /// The item.
@@ -67,28 +72,33 @@ impl<'a> Rank<'a> {
             put_off: None,
             sending: Vec::new(),
             held: Vec::new(),
+            returned: Vec::new(),
+            lost: [0; 2],
             expected: Expected::new(plan, me),
             record: Record::default(),
             now: 0,
         }
     }
 
-    /// Does its part, and checks what it has seen. Returns how many messages to it nobody has received, and their
-    /// bytes.
-    pub(crate) fn run(mut self) -> [u64; 2] {
+    /// Does its part, and checks what it has seen. Returns how many messages to it nobody has received.
+    pub(crate) fn run(mut self) -> Sums {
         let plan = self.plan;
-        for (now, item) in plan.items.iter().enumerate() {
-            self.now = now;
-            if matches!(item, &Item::Send(number) if plan.messages[number].from != self.me) {
+        let mut now = 0;
+        while now < plan.items.len() {
+            if self.draw.chance(3) {
+                now = self.scope(now);
                 continue;
             }
-            if self.draw.chance(70) {
-                for _ in 0..self.draw.below(5) {
-                    self.act();
+            if self.begin_item(now) {
+                if self.draw.chance(70) {
+                    for _ in 0..self.draw.below(5) {
+                        self.act();
+                    }
                 }
+                self.carry_out(&plan.items[now]);
+                self.receive_put_off();
             }
-            self.carry_out(item);
-            self.receive_put_off();
+            now += 1;
         }
         self.now = plan.items.len();
         self.drain();
@@ -99,25 +109,19 @@ impl<'a> Rank<'a> {
             self.end_send(0);
         }
         self.requests.assert_empty();
-        rules::check(&self.expected.0, &self.record);
-        self.unreceived()
+        self.check_returned();
+        rules::check(&self.expected.0, &self.record, self.eager);
+        self.sums()
     }
 
-    fn unreceived(&self) -> [u64; 2] {
-        let all = self.expected.0.iter().map(|its| its.message.bytes as u64);
-        let taken = self
-            .record
-            .receives
-            .iter()
-            .filter_map(|receive| match &receive.outcome {
-                Outcome::Took(envelope, _) => Some(envelope.bytes),
-                _ => None,
-            });
-        let left = all.clone().count() - taken.clone().count();
-        [left as u64, all.sum::<u64>() - taken.sum::<u64>()]
+    /// Whether this rank has a part in an item.
+    pub(crate) fn begin_item(&mut self, now: usize) -> bool {
+        self.now = now;
+        let messages = &self.plan.messages;
+        !matches!(self.plan.items[now], Item::Send(number) if messages[number].from != self.me)
     }
 
-    fn carry_out(&mut self, item: &Item) {
+    pub(crate) fn carry_out(&mut self, item: &Item) {
         match *item {
             Item::Send(number) => self.send(number),
             Item::Handover(ref messages) => self.hand_over(messages),
@@ -208,7 +212,7 @@ impl<'a> Rank<'a> {
     }
 
     /// What it takes to send a message: where, to which rank, and the bytes.
-    fn outgoing(&self, number: usize) -> (Communicator, u32, Vec<u8>) {
+    pub(crate) fn outgoing(&self, number: usize) -> (Communicator, u32, Vec<u8>) {
         let message = &self.plan.messages[number];
         let to = self.plan.rank(message.communicator, self.me, message.to);
         (
@@ -218,11 +222,11 @@ impl<'a> Rank<'a> {
         )
     }
 
-    fn is_eager(&self, message: &Message) -> bool {
+    pub(crate) fn is_eager(&self, message: &Message) -> bool {
         self.eager.is_some_and(|most| message.bytes <= most)
     }
 
-    fn send(&mut self, number: usize) {
+    pub(crate) fn send(&mut self, number: usize) {
         let message = &self.plan.messages[number];
         let waits_for_nobody = message.to == self.me || self.is_eager(message);
         if !waits_for_nobody || self.draw.chance(40) {
@@ -236,9 +240,9 @@ impl<'a> Rank<'a> {
         let message = &self.plan.messages[number];
         let (communicator, to, bytes) = self.outgoing(number);
         // A request keeps its communicator: two ranks that wait for the other to drop it would wait for ever.
-        let is_dropped = match message.is_left {
-            true => message.from >= message.to,
-            false => self.draw.chance(8),
+        let is_dropped = match message.fate {
+            Fate::Needed => self.draw.chance(8),
+            Fate::Left | Fate::Loose => message.from >= message.to,
         };
         let pending = if message.bytes > 0 && !is_dropped && self.draw.chance(25) {
             let mut shared = communicator.shared_buffer(message.bytes).unwrap();
@@ -268,10 +272,18 @@ impl<'a> Rank<'a> {
     fn end_send(&mut self, at: usize) {
         let (number, pending) = self.sending.swap_remove(at);
         let (bytes, result) = self.requests.finish(pending, &mut self.draw);
+        self.sent(number, &bytes, &result);
+    }
+
+    /// A send has come to its end.
+    pub(crate) fn sent(&mut self, number: usize, bytes: &[u8], result: &Result<Status, Error>) {
         let message = &self.plan.messages[number];
         let from = self.plan.rank(message.communicator, self.me, self.me);
         let (tag, length) = (message.tag, message.bytes as u64);
-        let says = Envelope::from(result.unwrap());
+        let status = result
+            .as_ref()
+            .unwrap_or_else(|error| panic!("{message:?}: {error}"));
+        let says = Envelope::from(*status);
         assert_eq!(
             (says.from, says.tag, says.bytes),
             (from, tag, length),

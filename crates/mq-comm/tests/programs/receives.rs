@@ -6,6 +6,7 @@ use crate::draw::{bytes_of, number_in};
 use crate::pattern::{Envelope, Pattern};
 use crate::plan::OWN_TAGS;
 use crate::rank::Rank;
+use crate::record::Outcome;
 use crate::requests::Ended;
 
 /// What is in a buffer before anything is received into it.
@@ -30,8 +31,12 @@ impl Rank<'_> {
             }
             3 => {
                 let receive = self.record.begin(number, pattern);
-                let (bytes, status) = communicator.recv_vec(source, selector).unwrap();
-                self.received(receive, (bytes, Ok(status)));
+                let received = communicator.recv_vec(source, selector);
+                let (bytes, result) = received.map_or_else(
+                    |error| (Vec::new(), Err(error)),
+                    |(bytes, status)| (bytes, Ok(status)),
+                );
+                self.received(receive, (bytes, result));
             }
             _ => {
                 let receive = self.record.begin(number, pattern);
@@ -44,13 +49,7 @@ impl Rank<'_> {
     /// A receive has come to its end.
     pub(crate) fn received(&mut self, receive: usize, (buffer, result): Ended) {
         match result {
-            Ok(status) => {
-                let split = buffer.split_at_checked(status.bytes() as usize);
-                let (bytes, rest) = split.expect("it is not longer than the buffer");
-                self.took(receive, status.into(), bytes);
-                let is_untouched = rest.iter().all(|&byte| byte == UNTOUCHED);
-                assert!(is_untouched, "{:?}", self.record.receives[receive]);
-            }
+            Ok(status) => self.filled(receive, status.into(), &buffer),
             Err(Error::Truncated {
                 from,
                 tag,
@@ -63,8 +62,22 @@ impl Rank<'_> {
                 );
                 self.took(receive, Envelope { from, tag, bytes }, &buffer);
             }
+            Err(Error::Withdrawn { from, tag }) => {
+                let its = &self.record.receives[receive];
+                assert!(its.pattern.takes(from, tag), "{its:?}: {from}, {tag}");
+                self.record.end(receive, Outcome::Withdrawn(from, tag));
+            }
             Err(error) => panic!("{:?}: {error}", self.record.receives[receive]),
         }
+    }
+
+    /// A receive has this message, in a buffer that may be longer.
+    pub(crate) fn filled(&mut self, receive: usize, envelope: Envelope, buffer: &[u8]) {
+        let split = buffer.split_at_checked(envelope.bytes as usize);
+        let (bytes, rest) = split.expect("it is not longer than the buffer");
+        self.took(receive, envelope, bytes);
+        let is_untouched = rest.iter().all(|&byte| byte == UNTOUCHED);
+        assert!(is_untouched, "{:?}", self.record.receives[receive]);
     }
 
     /// A receive has a message, and these of its bytes.
@@ -122,12 +135,22 @@ impl Rank<'_> {
         let (receive, matched) = self.held.swap_remove(at);
         let status = matched.status();
         let bytes = status.bytes() as usize;
-        match self.draw.below(4) {
+        match self.draw.below(9) {
             0 => {
-                let bytes = matched.recv_vec().unwrap();
-                self.received(receive, (bytes, Ok(status)));
+                // Its message is lost.
+                drop(matched);
+                self.lost[0] += 1;
+                self.lost[1] += status.bytes();
             }
             1 | 2 => {
+                let received = matched.recv_vec().map_err(Error::from);
+                let (bytes, result) = received.map_or_else(
+                    |error| (Vec::new(), Err(error)),
+                    |bytes| (bytes, Ok(status)),
+                );
+                self.received(receive, (bytes, result));
+            }
+            3..7 => {
                 let mut buffer = match self.draw.chance(15) {
                     true => untouched(bytes / 2),
                     false => untouched(bytes + self.draw.below(50)),

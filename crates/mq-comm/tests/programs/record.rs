@@ -30,6 +30,17 @@ pub(crate) enum Outcome {
     /// It has taken a message, which begins with these bytes: eight, or as many as there is room for.
     Took(Envelope, Vec<u8>),
     Cancelled,
+    /// It was given up while it waited, and may have taken a message.
+    Dropped,
+    /// Its message, from this rank and with this tag, was withdrawn.
+    Withdrawn(u32, i32),
+}
+
+impl Receive {
+    /// Whether it may have ended with a message that the program has not got.
+    pub(crate) fn may_have_taken(&self) -> bool {
+        matches!(self.outcome, Outcome::Dropped | Outcome::Withdrawn(..))
+    }
 }
 
 /// A message was shown, or none was there.
@@ -81,9 +92,10 @@ impl Record {
         is_news
     }
 
-    pub(crate) fn cancel(&mut self, receive: usize) {
+    /// A receive ends, and has no message for the program.
+    pub(crate) fn end(&mut self, receive: usize, outcome: Outcome) {
         self.receives[receive].ended = self.tick();
-        self.receives[receive].outcome = Outcome::Cancelled;
+        self.receives[receive].outcome = outcome;
     }
 
     pub(crate) fn probe(&mut self, communicator: usize, pattern: Pattern, shown: Option<Envelope>) {

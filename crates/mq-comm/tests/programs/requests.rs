@@ -7,7 +7,11 @@ use crate::draw::Draw;
 pub(crate) enum Pending {
     Alone(Request<Vec<u8>>),
     InSet(RequestId),
+    /// A scope has it.
+    Lent,
 }
+
+const IN_SCOPE: &str = "what a scope has ends there";
 
 /// The buffer, and how the request ended.
 pub(crate) type Ended = (Vec<u8>, Result<Status, Error>);
@@ -50,7 +54,19 @@ impl Requests {
                 self.report(completed);
                 self.reported.iter().any(|(reported, _)| reported == id)
             }
+            Pending::Lent => unreachable!("{IN_SCOPE}"),
         }
+    }
+
+    /// Whether it is in the set yet.
+    pub(crate) fn is_in_set(&self, pending: &Pending) -> bool {
+        let is_reported = |id| self.reported.iter().any(|(reported, _)| reported == id);
+        matches!(pending, Pending::InSet(id) if !is_reported(id))
+    }
+
+    /// Drops the set, with all that is in it.
+    pub(crate) fn drop_set(&mut self, world: &World) {
+        self.set = world.request_set();
     }
 
     /// Waits for a request that will be complete.
@@ -58,6 +74,7 @@ impl Requests {
         let id = match pending {
             Pending::Alone(request) => return request.finish().unwrap(),
             Pending::InSet(id) => id,
+            Pending::Lent => unreachable!("{IN_SCOPE}"),
         };
         loop {
             if let Some(at) = self.reported.iter().position(|(its, _)| *its == id) {

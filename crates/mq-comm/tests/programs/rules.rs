@@ -5,11 +5,12 @@
 //! one that was posted first, if both match the message. If that goes round in a circle, or against the calls, it was
 //! broken.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::draw::bytes_of;
 use crate::incoming::Incoming;
 use crate::pattern::Pattern;
+use crate::plan::Fate;
 use crate::record::{Outcome, Probe, Receive, Record};
 
 struct Seen<'a> {
@@ -19,12 +20,14 @@ struct Seen<'a> {
     taken: BTreeMap<usize, usize>,
     /// By message.
     takers: BTreeMap<usize, usize>,
+    /// Messages of so many bytes are never withdrawn.
+    eager: Option<usize>,
 }
 
 /// Between which times each receive found its message.
 type Times = BTreeMap<usize, (u32, u32)>;
 
-pub(crate) fn check(incoming: &[Incoming<'_>], record: &Record) {
+pub(crate) fn check(incoming: &[Incoming<'_>], record: &Record, eager: Option<usize>) {
     let (taken, takers) = pair(incoming, &record.receives);
     let time = |&number: &usize| {
         let receive = &record.receives[number];
@@ -36,7 +39,9 @@ pub(crate) fn check(incoming: &[Incoming<'_>], record: &Record) {
         receives: &record.receives,
         taken,
         takers,
+        eager,
     };
+    seen.check_withdrawn();
     for probe in &record.probes {
         match seen.shown(probe) {
             Some(message) => seen.check_shown(probe, message, &mut times),
@@ -56,7 +61,7 @@ fn pair(
     for (number, receive) in receives.iter().enumerate() {
         let (envelope, begin) = match &receive.outcome {
             Outcome::Took(envelope, begin) => (envelope, begin),
-            Outcome::Cancelled => continue,
+            Outcome::Cancelled | Outcome::Dropped | Outcome::Withdrawn(..) => continue,
             Outcome::Open => panic!("{receive:?} has no end"),
         };
         let stream = Pattern::new(Some(envelope.from), envelope.tag, 0);
@@ -83,7 +88,7 @@ fn pair(
     }
     for (at, Incoming { message, .. }) in incoming.iter().enumerate() {
         assert!(
-            message.is_left || takers.contains_key(&at),
+            message.fate != Fate::Needed || takers.contains_key(&at),
             "{message:?} was not received"
         );
     }
@@ -108,6 +113,39 @@ impl Seen<'_> {
 
     fn probe_matches(&self, probe: &Probe, message: usize) -> bool {
         self.incoming[message].matches(probe.communicator, &probe.pattern)
+    }
+
+    fn may_be_withdrawn(&self, message: usize) -> bool {
+        let its = self.incoming[message].message;
+        let is_eager = self.eager.is_some_and(|most| its.bytes <= most);
+        its.fate == Fate::Loose && !is_eager && !self.takers.contains_key(&message)
+    }
+
+    /// Whether a message may be gone by some time: withdrawn, or with a receive that was dropped.
+    fn may_be_gone(&self, message: usize, by: u32) -> bool {
+        let its = self.incoming[message].message;
+        let takes = |receive: &Receive| {
+            matches!(receive.outcome, Outcome::Dropped)
+                && receive.begun < by
+                && self.receive_matches(receive, message)
+        };
+        let is_loose = its.fate == Fate::Loose && !self.takers.contains_key(&message);
+        is_loose && (self.may_be_withdrawn(message) || self.receives.iter().any(takes))
+    }
+
+    /// What a receive was told to be withdrawn is a message that may be, and told once.
+    fn check_withdrawn(&self) {
+        let mut told = BTreeSet::new();
+        for receive in self.receives {
+            if let Outcome::Withdrawn(from, tag) = receive.outcome {
+                let its = Pattern::new(Some(from), tag, 0);
+                let mut all = 0..self.incoming.len();
+                let its = all.find(|&at| self.incoming[at].matches(receive.communicator, &its));
+                let is_rightly_told =
+                    its.is_some_and(|its| self.may_be_withdrawn(its) && told.insert(its));
+                assert!(is_rightly_told, "{receive:?}");
+            }
+        }
     }
 
     /// Whether no receive that has begun before a probe takes a message.
@@ -140,7 +178,10 @@ impl Seen<'_> {
             if receive.begun < probe.at && self.receive_matches(receive, shown) {
                 match times.get_mut(&number) {
                     Some((_, latest)) => *latest = probe.at.min(*latest),
-                    None => assert!(receive.ended < probe.at, "{probe:?} for {receive:?}"),
+                    None => assert!(
+                        receive.ended < probe.at || receive.may_have_taken(),
+                        "{probe:?} for {receive:?}"
+                    ),
                 }
             }
         }
@@ -148,6 +189,7 @@ impl Seen<'_> {
         for earlier in self
             .before(shown)
             .filter(|&earlier| self.probe_matches(probe, earlier))
+            .filter(|&earlier| !self.may_be_gone(earlier, probe.at))
         {
             let other = self.incoming[earlier].message;
             assert!(
@@ -185,7 +227,9 @@ impl Seen<'_> {
         for known in shown.chain(self.taken.iter().filter_map(ended)) {
             let message = self.incoming[known].message;
             for other in self.before(known).chain([known]) {
-                let is_there = self.is_open(other, probe) && self.probe_matches(probe, other);
+                let is_there = self.is_open(other, probe)
+                    && self.probe_matches(probe, other)
+                    && !self.may_be_gone(other, probe.at);
                 let other = self.incoming[other].message;
                 assert!(
                     !is_there,
@@ -204,6 +248,7 @@ impl Seen<'_> {
             for earlier in self
                 .before(taken)
                 .filter(|&it| self.receive_matches(receive, it))
+                .filter(|&it| !self.may_be_gone(it, receive.ended))
             {
                 let other = self.incoming[earlier].message;
                 let taker = self.takers.get(&earlier);
@@ -216,7 +261,9 @@ impl Seen<'_> {
                 }
                 if self.taken.contains_key(&earlier) {
                     pairs.push((earlier, number));
-                } else if let Some((earliest, _)) = times.get_mut(&number) {
+                } else if !other.may_have_taken()
+                    && let Some((earliest, _)) = times.get_mut(&number)
+                {
                     *earliest = other.ended.max(*earliest);
                 }
             }
