@@ -10,12 +10,14 @@
 //! program has a deadlock.
 //!
 //! **What is checked.** At once: the bytes and the status of each message, what is behind it in the buffer, that a
-//! cancelled receive has taken nothing, the buffers of sends, who is in a communicator, that a scope says what failed in
-//! it, and that it leaves its memory alone afterwards. In the end (`rules.rs`): every message is received once; none
-//! overtakes another, and no receive an earlier one; a probe shows what is next, and the receive that does the same next
-//! takes it; what is known to have come is shown. Only a message that need not be received may be withdrawn, or lost
-//! with a receive that was dropped while it waited: such a receive takes none that is sent later. And as many messages
-//! and bytes are sent as received or left, as the profiles say (`sums.rs`).
+//! cancelled receive has taken nothing, the buffers of sends, who is in a communicator, that a scope says what failed
+//! in it, and that it leaves its memory alone afterwards. In the end (`rules.rs`): every message is received once; none
+//! overtakes another, and no receive an earlier one; a probe shows what is next, and the receive that does the same
+//! next takes it; what is known to have come is shown. Only a message that need not be received may be withdrawn, or
+//! lost with a receive that was dropped while it waited: such a receive takes none that is sent later. And as many
+//! messages and bytes are sent as received or left, as the profiles say (`sums.rs`).
+//!
+//! Most programs are run by threads, some by processes (`processes.rs`).
 //!
 //! `MQ_PROGRAMS=COUNT` runs so many programs from a seed that is printed, `MQ_PROGRAMS=COUNT@SEED` from that seed. A
 //! seed fixes a program, but not how its ranks take turns: what fails once may have to be run some times.
@@ -31,6 +33,7 @@ mod pattern;
 mod plan;
 mod posted;
 mod probes;
+mod processes;
 mod rank;
 mod receives;
 mod record;
@@ -47,9 +50,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, SystemTime};
 
-use mq_comm::World;
+use mq_comm::{Error, Options, World};
 
 use draw::Draw;
+use plan::Plan;
 use rank::Rank;
 
 /// Programs where nobody asks for more.
@@ -85,6 +89,11 @@ fn random_programs_get_what_mpi_promises() {
     }
 }
 
+#[test]
+fn a_child_does_its_task() {
+    processes::be_child();
+}
+
 /// How many programs, and the first seed.
 fn asked_for() -> (u64, u64) {
     let Ok(asked) = std::env::var("MQ_PROGRAMS") else {
@@ -112,20 +121,58 @@ fn tell(what: &str) {
     let _ = writeln!(std::io::stderr(), "{what}");
 }
 
+/// One program in so many is run by processes.
+const BY_PROCESSES: u64 = 20;
+
 fn run(seed: u64) {
-    let mut draw = Draw::new(seed, 0);
-    let options = options::options(&mut draw);
-    let ranks = 2 + draw.below(4) as u32;
-    let plan = plan::plan(&mut draw, ranks);
-    // Where little may be unexpected, every message may have to wait for its receive.
-    let eager = (options.unexpected_limit > 1 << 20).then_some(options.eager_limit);
-    let ended = World::threads_with(ranks, &options, |world| {
-        let sums = Rank::new(&plan, world, seed, eager).run();
+    if seed.is_multiple_of(BY_PROCESSES) {
+        return processes::run(seed);
+    }
+    let program = Program::new(seed);
+    let options = &program.options;
+    let ended = World::threads_with(program.plan.ranks, options, |world| program.part(world));
+    ended.unwrap_or_else(|error| panic!("{error} ({options:?})"));
+}
+
+/// What a seed says.
+struct Program {
+    seed: u64,
+    options: Options,
+    plan: Plan,
+}
+
+impl Program {
+    fn new(seed: u64) -> Self {
+        let mut draw = Draw::new(seed, 0);
+        let options = options::options(&mut draw);
+        let ranks = 2 + draw.below(4) as u32;
+        Self {
+            seed,
+            options,
+            plan: plan::plan(&mut draw, ranks),
+        }
+    }
+
+    /// Those of a rank, where ranks may differ, but for what all go by.
+    fn options_of(&self, rank: u32) -> Options {
+        let mut draw = Draw::new(self.seed, 1000 + rank);
+        options::options(&mut draw).with(|o| {
+            o.eager_limit = self.options.eager_limit;
+            o.unexpected_limit = self.options.unexpected_limit;
+            o.shared_buffers = self.options.shared_buffers;
+        })
+    }
+
+    /// One rank's part.
+    fn part(&self, world: &World) -> Result<(), Error> {
+        // Where little may be unexpected, every message may have to wait for its receive.
+        let options = &self.options;
+        let eager = (options.unexpected_limit > 1 << 20).then_some(options.eager_limit);
+        let sums = Rank::new(&self.plan, world, self.seed, eager).run();
         world.barrier()?;
         sums::check(world, &sums)?;
         world.barrier()?;
         assert_eq!(world.unexpected_bytes(), 0);
         Ok(())
-    });
-    ended.unwrap_or_else(|error| panic!("{error} ({options:?})"));
+    }
 }

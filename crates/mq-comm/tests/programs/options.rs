@@ -42,6 +42,9 @@ pub(crate) fn options(draw: &mut Draw) -> Options {
         if draw.chance(40) {
             o.nontemporal_from = Some(draw.pick(&[0, 600, 50_000]));
         }
+        if draw.chance(15) {
+            o.shared_buffers = draw.pick(&[0, 4096, 100_000]);
+        }
         o.fastbox = draw.chance(90);
         if draw.chance(40) {
             let (spins, yields) = draw.pick(&[(0, 0), (1, 0), (2, 40), (20, 2), (2000, 200)]);

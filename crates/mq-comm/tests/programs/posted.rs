@@ -4,7 +4,7 @@ use crate::pattern::Pattern;
 use crate::rank::{Posted, Rank};
 use crate::receives::{UNTOUCHED, untouched};
 use crate::record::Outcome;
-use crate::requests::Pending;
+use crate::requests::{Pending, shared};
 
 impl Rank<'_> {
     pub(crate) fn post(&mut self, number: usize, pattern: Pattern, is_awaited: bool) {
@@ -15,8 +15,8 @@ impl Rank<'_> {
         let communicator = self.communicator(number);
         let (source, selector) = (pattern.source(), pattern.selector());
         let receive = self.record.begin(number, pattern);
-        let pending = if room > 0 && self.draw.chance(12) {
-            let mut shared = communicator.shared_buffer(room).unwrap();
+        let shared = (room > 0 && self.draw.chance(12)).then(|| shared(&communicator, room));
+        let pending = if let Some(Some(mut shared)) = shared {
             shared.fill(UNTOUCHED);
             let request = communicator.irecv(shared, source, selector).unwrap();
             self.requests.keep_shared(request)

@@ -10,7 +10,7 @@ use crate::pattern::{ANY, Envelope, Pattern};
 use crate::plan::{Fate, Item, Message, Plan};
 use crate::receives::untouched;
 use crate::record::Record;
-use crate::requests::{Pending, Requests};
+use crate::requests::{Pending, Requests, shared};
 use crate::rules;
 use crate::sums::Sums;
 
@@ -244,8 +244,9 @@ impl<'a> Rank<'a> {
             Fate::Needed => self.draw.chance(8),
             Fate::Left | Fate::Loose => message.from >= message.to,
         };
-        let pending = if message.bytes > 0 && !is_dropped && self.draw.chance(25) {
-            let mut shared = communicator.shared_buffer(message.bytes).unwrap();
+        let is_shared = message.bytes > 0 && !is_dropped && self.draw.chance(25);
+        let shared = is_shared.then(|| shared(&communicator, message.bytes));
+        let pending = if let Some(Some(mut shared)) = shared {
             shared.copy_from_slice(&bytes);
             let request = communicator.isend(shared, to, message.tag);
             self.requests.keep_shared(request.unwrap())

@@ -1,6 +1,8 @@
 //! Requests, alone and in a set, ended alike.
 
-use mq_comm::{Completion, Error, Request, RequestId, RequestSet, SharedBuffer, Status, World};
+use mq_comm::{
+    Communicator, Completion, Error, Request, RequestId, RequestSet, SharedBuffer, Status, World,
+};
 
 use crate::draw::Draw;
 
@@ -117,5 +119,13 @@ impl Requests {
             });
             self.reported.push((id, (buffer, result)));
         }
+    }
+}
+
+/// A shared buffer, if there is room for one.
+pub(crate) fn shared(communicator: &Communicator, bytes: usize) -> Option<SharedBuffer<u8>> {
+    match communicator.shared_buffer(bytes) {
+        Err(Error::NoBuffer(_)) => None,
+        made => Some(made.unwrap()),
     }
 }
