@@ -46,7 +46,10 @@ impl Lender<'_, '_, '_, '_> {
                 self.end == End::Well && self.drain.is_some_and(|drain| message.at < drain)
             }
             // Whoever is told of a panic takes this process for dead.
-            Fate::Loose => self.end == End::Error,
+            Fate::Loose => {
+                let is_own = message.to == self.rank.me;
+                self.end == End::Error || self.end == End::Panic && is_own
+            }
             Fate::Left => false,
         };
         may && message.communicator == self.communicator
