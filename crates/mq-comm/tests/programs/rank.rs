@@ -1,5 +1,6 @@
 //! One rank's part of a program: the items of the plan, and between them whatever chance says (`acts.rs`).
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use mq_comm::{Communicator, Error, Matched, Process, Status, World};
@@ -105,6 +106,7 @@ impl<'a> Rank<'a> {
         for number in 0..self.communicators.len() {
             self.leave(number);
         }
+        self.end_all(0..=usize::MAX);
         while !self.sending.is_empty() {
             self.end_send(0);
         }
@@ -178,19 +180,25 @@ impl<'a> Rank<'a> {
         self.communicators[number] = made;
     }
 
-    /// Ends what is under way on a communicator, and drops it.
+    /// Ends what is under way on some communicators.
+    fn end_all(&mut self, on: RangeInclusive<usize>) {
+        let is_its =
+            |rank: &Self, receive: usize| on.contains(&rank.record.receives[receive].communicator);
+        while let Some(at) = (self.held.iter()).position(|held| is_its(self, held.0)) {
+            self.receive_held(at);
+        }
+        while let Some(at) = (self.posted.iter()).position(|its| on.contains(&its.communicator)) {
+            self.end_posted(at);
+        }
+    }
+
+    /// Drops a communicator, mostly after what is under way on it: that keeps it otherwise.
     fn leave(&mut self, number: usize) {
         if self.communicators[number].is_none() {
             return;
         }
-        let of = |record: &Record, receive: usize| record.receives[receive].communicator;
-        while let Some(at) = (self.held.iter()).position(|held| of(&self.record, held.0) == number)
-        {
-            self.receive_held(at);
-        }
-        let is_its = |posted: &Posted| posted.communicator == number;
-        while let Some(at) = self.posted.iter().position(is_its) {
-            self.end_posted(at);
+        if self.draw.chance(70) {
+            self.end_all(number..=number);
         }
         if self.draw.chance(50) {
             // A probe shows something that nobody will receive, once it has had time to come.
