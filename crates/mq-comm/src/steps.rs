@@ -41,13 +41,13 @@ steps! {
     Flushed,
     /// A large message is about to be announced.
     Announcing,
-    /// It has been announced.
+    /// A large message has been announced.
     Announced,
     /// An announced message has its receive, and has not been fetched yet.
     Matched,
-    /// It has been read; its sender does not know yet.
+    /// A large message has been read; its sender does not know yet.
     Fetched,
-    /// It could not be read; its sender does not know yet.
+    /// A large message could not be read; its sender does not know yet.
     NotFetched,
     /// The sender knows that its buffer is free.
     BufferFree,
@@ -55,15 +55,15 @@ steps! {
     RingAskedFor,
     /// The receiver of a large message has lent a ring.
     RingBorrowed,
-    /// A ring is found, and the receiver does not know yet.
+    /// The sender of a large message has a ring, and has not told the receiver.
     RingFound,
-    /// The receiver has been told.
+    /// The sender of a large message has told the receiver which ring it has.
     RingOffered,
-    /// The receiver knows.
+    /// The receiver of a large message knows its ring.
     RingKnown,
     /// A message is about to go ahead: its buffers are reserved, and the receiver does not know yet.
     GoingAhead,
-    /// The receiver has been told.
+    /// The receiver has been told of a message that goes ahead.
     GoneAhead,
     /// A message has come ahead without a posted receive, and its sender does not know yet.
     CameTooEarly,
@@ -73,15 +73,15 @@ steps! {
     FloodOver,
     /// Some of a message is in a ring.
     RingFilled,
-    /// All of it is, and the ring is not free.
+    /// All of a message is in a ring, which is not free yet.
     RingFilledLast,
     /// Some of a message is out of a ring.
     RingEmptied,
-    /// All of it is.
+    /// All of a message is out of a ring.
     RingEmptiedLast,
     /// An announced message is about to be withdrawn.
     Withdrawing,
-    /// The receiver has given it up; the sender does not know.
+    /// The receiver has given a withdrawn message up; the sender does not know yet.
     GivenUp,
     /// A barrier: a round's message is sent.
     BarrierSaid,
@@ -109,7 +109,7 @@ steps! {
     RestAgreed,
     /// A communicator is over here.
     CommunicatorFreed,
-    /// One of its members has been told.
+    /// One of a communicator's members has been told that it is over here.
     EndSaid,
     /// A communicator is revoked, and one of its members has been told.
     RevocationSaid,
