@@ -135,6 +135,9 @@ which adds 16 bytes for each of its ranks. With 100,000 communicators, name fewe
 that is too much. Several traces are read twice. A file that is named more than once is one trace. If the reader of \
 standard output exits early, the replay stops after the current trace; with --plot it continues for the plot.
 
+A replay that is stopped, as by Ctrl-C or SIGTERM, ends its json list and draws its plot of the traces that are \
+done, and dies of the signal.
+
 Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in a \
 directory were left out because they could not be read or a recording did not collect them."
 )]
@@ -215,6 +218,8 @@ Examples:
   mq stats traces --summary
   mq stats traces/*.mqt.gz --format json > traces.json
   mq stats traces/hotspot128-*.mqt.gz --plot lengths.svg
+
+Stopped, as by Ctrl-C or SIGTERM, it ends its json list and draws its plot of the traces that are done.
 
 Exit codes: 0 success, even if a trace differs from MPI's rules (`mismatches` says how often), 2 bad \
 usage or input, also if traces in a directory were left out because they could not be read or a \

@@ -12,7 +12,7 @@
 //! | `run`, `node` | `mq run`, which starts processes; `mq pingpong` and the other measurements between them; `binding`: which cores they use |
 //! | `input` | the traces given to a command; `jobs`, `ended_early`, `array_ranks`, `trace_names`: what is to be known of them |
 //! | `report`, `plot`, `output_file`, `progress` | what is printed, drawn and written |
-//! | `error`, `exit`, `signals` | how the command ends |
+//! | `error`, `exit`, `signals`, `stopping` | how the command ends |
 
 // Other systems have only the commands for traces, and leave the rest of the output code unused.
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
@@ -42,6 +42,7 @@ mod report;
 mod run;
 mod signals;
 mod stats;
+mod stopping;
 mod structures;
 mod timing;
 mod trace_names;

@@ -8,19 +8,13 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, mpsc};
-
-use signal_hook::consts::{
-    SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
-};
-use signal_hook::flag;
-use signal_hook::iterator::Signals;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use self::descriptor::is_stdout;
 
 use self::descriptor::Descriptor;
 use crate::error::Error;
-use crate::signals::{die_of, is_ignored};
+use crate::stopping;
 
 /// The longest chain of links that is not taken for a cycle: as many as Linux follows.
 const LINKS: usize = 40;
@@ -93,34 +87,7 @@ static PART: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 impl Part {
     fn begin(path: PathBuf) -> Self {
-        static WATCH: Once = Once::new();
-        WATCH.call_once(|| {
-            let mut ending = vec![
-                SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2,
-            ];
-            ending.retain(|&signal| !is_ignored(signal));
-            // A file that would be too large cannot be written, which does not end the process.
-            let _ = flag::register(SIGXFSZ, Arc::default());
-            let (watching, watched) = mpsc::channel::<()>();
-            let watch = move || {
-                let signals = Signals::new(ending);
-                drop(watching);
-                if let Ok(mut signals) = signals
-                    && let Some(signal) = signals.forever().next()
-                {
-                    // Held until the process ends, so that nothing is put in place any more.
-                    let mut part = part();
-                    if let Some(path) = part.take() {
-                        let _ = fs::remove_file(path);
-                    }
-                    die_of(signal);
-                    std::process::exit(128 + signal);
-                }
-            };
-            // Without it, as if there is no memory for it, a part may be left: no reason to write nothing.
-            let _ = std::thread::Builder::new().spawn(watch);
-            let _ = watched.recv();
-        });
+        stopping::watch();
         *part() = Some(path);
         Self
     }
@@ -131,6 +98,15 @@ impl Part {
         *part = None;
         end()
     }
+}
+
+/// Removes the file that is being written, if there is one. Nothing is put in its place while the guard is held.
+pub(crate) fn give_up() -> MutexGuard<'static, Option<PathBuf>> {
+    let mut part = part();
+    if let Some(path) = part.take() {
+        let _ = fs::remove_file(path);
+    }
+    part
 }
 
 fn part() -> MutexGuard<'static, Option<PathBuf>> {

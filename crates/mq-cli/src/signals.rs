@@ -17,6 +17,14 @@ pub(crate) fn is_ignored(_signal: i32) -> bool {
     false
 }
 
+/// A signal's number, and its name if it has one.
+pub(crate) fn describe(signal: i32) -> String {
+    match signal_hook::low_level::signal_name(signal) {
+        Some(name) => format!("signal {signal} ({name})"),
+        None => format!("signal {signal}"),
+    }
+}
+
 /// Ends this process as SIGINT does, with the same exit code for a shell as if it had ended by itself: a script goes on
 /// after what has dealt with Ctrl-C, and ends after what died of it.
 #[cfg(unix)]

@@ -50,7 +50,8 @@ const SWITCHES: &str = "\
 The distance between two cores dominates the cost of a message: the first line of a table, and \
 \"cores\" in json, say which were used (null: not bound). Rows are printed as they are measured. In \
 json each row also says whether it used \"shared_buffers\", its \"window\" if there is one, and in \
-\"settings\" which variables of mq-comm were set and accepted.
+\"settings\" which variables of mq-comm were set and accepted. A measurement that is stopped, as by \
+Ctrl-C, or fails plots the rows that it has.
 
 Each path can be switched off to see what it gains: MQ_BYPASS=0, MQ_FASTBOX=0, MQ_AHEAD_LIMIT=0, \
 MQ_SINGLE_COPY=0, MQ_COOPERATIVE_COPY=0, MQ_SHARED_COPY=0. MQ_POLICY (per-peer, adaptive+per-peer, \

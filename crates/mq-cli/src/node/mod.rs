@@ -130,8 +130,11 @@ fn measured(
     let places = Places::of(options)?;
     let cores = places.bind(&world, processes).map_err(failed)?;
     let mut rows = Rows::new(plan, options, places, cores, world.rank() == 0);
-    measure(&world, &mut rows).map_err(failed)?;
-    rows.finish(&plan.what)?;
+    let measured = measure(&world, &mut rows);
+    // What was measured before a failure took long enough to be kept.
+    let finished = rows.finish();
+    measured.map_err(failed)?;
+    finished?;
     Ok(ExitCode::SUCCESS)
 }
 

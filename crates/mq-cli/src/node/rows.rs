@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use mq_comm::{Error as CommError, Options, World};
 use serde::Serialize;
@@ -13,6 +14,7 @@ use crate::cli::{Format, NodeOptions};
 use crate::error::Error;
 use crate::plot::{self, series};
 use crate::report::{self, count, decimal};
+use crate::stopping::{self, Kept};
 
 /// The lines of a table before its first row.
 pub(super) const HEAD_LINES: u64 = 4;
@@ -183,8 +185,23 @@ pub(super) struct Rows<'a> {
     /// Whether messages come from shared buffers.
     shared_buffers: bool,
     settings: Settings,
-    rows: Vec<(Row, Cores)>,
+    /// Whether the next one is the first.
+    is_empty: bool,
+    /// Those of rank 0, if they are to be plotted.
+    kept: Option<Kept<Plotted>>,
     failed: Option<Error>,
+}
+
+/// The rows so far, for the plot.
+struct Plotted {
+    rows: Vec<(Row, Cores)>,
+    /// The rows that are to be measured.
+    of: usize,
+    /// The file.
+    plot: PathBuf,
+    /// A sentence about what is the same in all rows.
+    what: String,
+    settings: Settings,
 }
 
 impl<'a> Rows<'a> {
@@ -195,14 +212,24 @@ impl<'a> Rows<'a> {
         cores: Cores,
         first: bool,
     ) -> Self {
+        let settings = settings(|name| std::env::var_os(name));
+        let plot = options.plot.clone().filter(|_| first);
+        let plotted = plot.map(|plot| Plotted {
+            rows: Vec::new(),
+            of: plan.rows,
+            plot,
+            what: plan.what.clone(),
+            settings: settings.clone(),
+        });
         Self {
             options,
             places,
             cores,
             first,
             shared_buffers: plan.shared_buffers,
-            settings: settings(|name| std::env::var_os(name)),
-            rows: Vec::new(),
+            settings,
+            is_empty: true,
+            kept: plotted.map(|plotted| Kept::new(plotted, Plotted::stopped)),
             failed: None,
         }
     }
@@ -219,7 +246,11 @@ impl<'a> Rows<'a> {
             if self.failed.is_none() {
                 self.failed = report::print(&self.text(&row)).err();
             }
-            self.rows.push((row, self.cores.clone()));
+            self.is_empty = false;
+            if let Some(kept) = &self.kept {
+                let cores = self.cores.clone();
+                kept.with(|plotted| plotted.rows.push((row, cores)));
+            }
         }
         let mut goes_on = [u8::from(match self.failed {
             None => true,
@@ -244,7 +275,7 @@ impl<'a> Rows<'a> {
             let line = serde_json::to_string(&line).unwrap_or_default();
             return format!("{line}\n");
         }
-        let head = if self.rows.is_empty() {
+        let head = if self.is_empty {
             row.head(cores)
         } else {
             String::new()
@@ -252,27 +283,40 @@ impl<'a> Rows<'a> {
         head + &report::row(row.columns(), &row.cells(cores))
     }
 
-    /// Called after the last row.
-    pub(super) fn finish(self, what: &str) -> Result<(), Error> {
+    /// Called after the last row, or when no other can be measured.
+    pub(super) fn finish(self) -> Result<(), Error> {
+        let drawn = (self.kept).map_or(Ok(()), |kept| kept.show(|plotted| plotted.draw()));
         match self.failed {
             // Nobody reads the output any more, but the plot is still wanted.
             Some(Error::ClosedPipe) if self.options.plot.is_some() => {}
             Some(error) => return Err(error),
             None => {}
         }
-        let (Some((first, _)), Some(path)) = (self.rows.first(), &self.options.plot) else {
+        drawn
+    }
+}
+
+impl Plotted {
+    fn draw(&self) -> Result<(), Error> {
+        let all = self.rows.iter().map(|(_, cores)| cores);
+        let cores = all.max_by_key(|cores| cores.ranks());
+        let (Some((first, _)), Some(cores)) = (self.rows.first(), cores) else {
             return Ok(());
         };
-        let all = self.rows.iter().map(|(_, cores)| cores);
-        let cores = all.max_by_key(|cores| cores.ranks()).unwrap_or(&self.cores);
-        let mut notes = vec![format!("{what} {}", cores.line())];
+        let mut notes = vec![format!("{} {}", self.what, cores.line())];
         notes.extend(one_line(&self.settings));
         let mut points: Vec<_> = self.rows.iter().map(|(row, _)| row.point()).collect();
         // Messages without bytes have no bandwidth, and no place on the axis.
         if points.iter().any(|&(.., value)| value > 0.0) {
             points.retain(|&(.., value)| value > 0.0);
         }
-        plot::save(path, &series::draw(&first.axes(), &notes, &points)?)
+        plot::save(&self.plot, &series::draw(&first.axes(), &notes, &points)?)
+    }
+
+    /// Draws the plot when a signal ends the measurement. The rows themselves have been printed.
+    fn stopped(&mut self, signal: i32) {
+        let drawn = [self.draw()];
+        stopping::tell(signal, self.rows.len(), self.of, "rows", &drawn);
     }
 }
 

@@ -2,6 +2,8 @@
 
 pub(crate) mod table;
 
+use std::path::PathBuf;
+
 use mq_core::structures::{Choice, Kind};
 use mq_trace::{Report, check};
 use serde::Serialize;
@@ -11,6 +13,7 @@ use crate::error::Error;
 use crate::input::{Good, Held, Reading};
 use crate::library::Library;
 use crate::report::{Fields, JsonList};
+use crate::stopping::{self, Kept};
 use crate::timing::{Timing, Timings, measure, ns_per_op};
 use crate::{input, mismatches, output_file, plot, progress, report, say, trace_names};
 
@@ -78,21 +81,12 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
         .plot
         .as_deref()
         .map_or(Ok(()), output_file::prepare)?;
-    let mut printer = Printer::new(options);
-    let mut results = Vec::with_capacity(traces.len());
+    let kept = Kept::new(Shown::new(options, traces.len()), Shown::stopped);
     let replayed = replay_all(traces, &mut reading, &kinds, options, |result| {
-        let printed = printer.add(&result);
-        results.push(result);
-        printed
+        kept.with(|shown| shown.add(result))
     });
     // What was replayed before a failure took long enough to be kept: the list is ended, and the plot is drawn.
-    let ended = printer.end();
-    let plotted = match &options.plot {
-        Some(path) if !results.is_empty() => {
-            plot::costs::draw(&results).and_then(|drawn| plot::save(path, &drawn))
-        }
-        _ => Ok(()),
-    };
+    let (ended, plotted) = kept.show(Shown::end);
     let reproduced = replayed?;
     match ended {
         Err(Error::ClosedPipe) => {}
@@ -128,35 +122,57 @@ fn replay_all(
     Ok(reproduced)
 }
 
-/// Prints the results of each trace as soon as they are known, so that stopping a long replay keeps them.
-struct Printer {
+/// The results so far. Those of each trace are printed as soon as they are known.
+struct Shown {
     repetitions: usize,
-    tables: usize,
     /// The list of the objects, for JSON output.
     list: Option<JsonList>,
+    plot: Option<PathBuf>,
+    results: Vec<Replayed>,
+    /// The traces that are to be replayed.
+    traces: usize,
 }
 
-impl Printer {
-    fn new(options: &ReplayOptions) -> Self {
+impl Shown {
+    fn new(options: &ReplayOptions, traces: usize) -> Self {
         Self {
             repetitions: options.timed.repeat as usize,
-            tables: 0,
             list: (options.format == Format::Json).then(JsonList::default),
+            plot: options.plot.clone(),
+            results: Vec::with_capacity(traces),
+            traces,
         }
     }
 
-    fn add(&mut self, result: &Replayed) -> Result<(), Error> {
-        if let Some(list) = &mut self.list {
-            return list.add(&result.rows);
-        }
-        let separator = if self.tables == 0 { "" } else { "\n" };
-        self.tables += 1;
-        let text = table::render(result, self.repetitions);
-        report::print(&format!("{separator}{text}"))
+    fn add(&mut self, result: Replayed) -> Result<(), Error> {
+        let printed = match &mut self.list {
+            Some(list) => list.add(&result.rows),
+            None => {
+                let separator = if self.results.is_empty() { "" } else { "\n" };
+                let text = table::render(&result, self.repetitions);
+                report::print(&format!("{separator}{text}"))
+            }
+        };
+        self.results.push(result);
+        printed
     }
 
-    fn end(self) -> Result<(), Error> {
-        self.list.map_or(Ok(()), JsonList::end)
+    /// Ends the list, and draws the plot if there is something to see: what comes of either.
+    fn end(&mut self) -> (Result<(), Error>, Result<(), Error>) {
+        let ended = self.list.take().map_or(Ok(()), JsonList::end);
+        let plotted = match &self.plot {
+            Some(path) if !self.results.is_empty() => {
+                plot::costs::draw(&self.results).and_then(|drawn| plot::save(path, &drawn))
+            }
+            _ => Ok(()),
+        };
+        (ended, plotted)
+    }
+
+    /// The same when a signal ends the replay.
+    fn stopped(&mut self, signal: i32) {
+        let shown: [_; 2] = self.end().into();
+        stopping::tell(signal, self.results.len(), self.traces, "traces", &shown);
     }
 }
 

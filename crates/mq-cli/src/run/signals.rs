@@ -13,7 +13,9 @@ use signal_hook::consts::{
 use signal_hook::flag;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
-use signal_hook::low_level::{emulate_default_handler, signal_name};
+use signal_hook::low_level::emulate_default_handler;
+
+pub(super) use crate::signals::describe;
 
 use super::proc;
 
@@ -97,12 +99,4 @@ pub(super) fn may_stop() -> bool {
 /// A signal in the form in which it can be sent.
 pub(super) fn sendable(signal: i32) -> Option<Signal> {
     Signal::from_named_raw(signal)
-}
-
-/// A signal's number, and its name if it has one.
-pub(super) fn describe(signal: i32) -> String {
-    match signal_name(signal) {
-        Some(name) => format!("signal {signal} ({name})"),
-        None => format!("signal {signal}"),
-    }
 }

@@ -6,6 +6,8 @@ mod searches;
 mod tables;
 mod traffic;
 
+use std::path::PathBuf;
+
 use mq_core::structures::Kind;
 use mq_trace::{Operation, Sample, Trace, check_with};
 use serde::Serialize;
@@ -20,6 +22,7 @@ use crate::error::Error;
 use crate::input::{Good, Held, Reading};
 use crate::library::Library;
 use crate::report::{Fields, JsonList};
+use crate::stopping::{self, Kept};
 use crate::{input, output_file, plot, progress, report, trace_names};
 
 /// Operations between two steps of the progress bar.
@@ -64,36 +67,34 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
         .plot
         .as_deref()
         .map_or(Ok(()), output_file::prepare)?;
-    let mut printer = Printer::new(options);
-    let lengths = match describe_all(traces, &mut reading, options, &mut printer) {
-        Ok(lengths) => lengths,
+    let kept = Kept::new(Printer::new(options, traces.len()), Printer::stopped);
+    let described = describe_all(traces, &mut reading, options, &kept);
+    kept.show(|printer| match described {
         // Traces that were left out are reported even if nobody reads the output any more.
-        Err(Error::ClosedPipe) => return reading.verdict(),
+        Err(Error::ClosedPipe) => reading.verdict(),
         Err(error) => {
-            printer.give_up();
-            return Err(error);
+            // The failure before is the one that is told.
+            let _ = (printer.give_up(), printer.draw());
+            Err(error)
         }
-    };
-    if printer.rows.is_empty() {
-        return reading.verdict();
-    }
-    let printed = printer.end();
-    if let Some(path) = &options.plot {
-        plot::save(path, &plot::lengths::draw(&lengths)?)?;
-    }
-    reading.verdict()?;
-    printed
+        Ok(()) if printer.rows.is_empty() => reading.verdict(),
+        Ok(()) => {
+            let printed = printer.end();
+            printer.draw()?;
+            reading.verdict()?;
+            printed
+        }
+    })
 }
 
-/// Describes and prints the traces one after the other; returns their queue lengths, if they are to be plotted.
+/// Describes and prints the traces one after the other.
 fn describe_all(
     traces: Vec<Good>,
     reading: &mut Reading,
     options: &StatsOptions,
-    printer: &mut Printer,
-) -> Result<Vec<Lengths>, Error> {
+    kept: &Kept<Printer>,
+) -> Result<(), Error> {
     let is_plotted = options.plot.is_some();
-    let mut lengths = Vec::new();
     for good in traces {
         let Some(Held { trace, ended_early }) = reading.read(good)? else {
             continue;
@@ -102,36 +103,43 @@ fn describe_all(
         let summary = describe(&trace, ended_early, queued.as_mut())?;
         // Kept in memory only while it is described.
         drop(trace);
-        lengths.extend(queued);
-        match printer.add(&summary) {
+        match kept.with(|printer| printer.add(&summary, queued)) {
             // Nobody reads the output any more, but the plot is still wanted.
             Err(Error::ClosedPipe) if is_plotted => {}
             printed => printed?,
         }
     }
-    Ok(lengths)
+    Ok(())
 }
 
-/// Prints what is known of each trace at once, and keeps its row of the table of all.
+/// Prints what is known of each trace at once, and keeps its row of the table of all and its queue lengths.
 struct Printer {
     is_summary: bool,
     /// The list of the objects, for JSON output.
     list: Option<JsonList>,
     rows: Vec<Named>,
+    plot: Option<PathBuf>,
+    lengths: Vec<Lengths>,
+    /// The traces that are to be described.
+    traces: usize,
 }
 
 impl Printer {
-    fn new(options: &StatsOptions) -> Self {
+    fn new(options: &StatsOptions, traces: usize) -> Self {
         Self {
             is_summary: options.summary,
             list: (options.format == Format::Json).then(JsonList::default),
             rows: Vec::new(),
+            plot: options.plot.clone(),
+            lengths: Vec::new(),
+            traces,
         }
     }
 
-    fn add(&mut self, summary: &Summary) -> Result<(), Error> {
+    fn add(&mut self, summary: &Summary, lengths: Option<Lengths>) -> Result<(), Error> {
         let separator = if self.rows.is_empty() { "" } else { "\n" };
         self.rows.push(Named::of(summary));
+        self.lengths.extend(lengths);
         match &mut self.list {
             _ if self.is_summary => Ok(()),
             Some(list) => list.add(std::slice::from_ref(summary)),
@@ -139,27 +147,39 @@ impl Printer {
         }
     }
 
-    fn end(self) -> Result<(), Error> {
-        match self.list {
+    fn end(&mut self) -> Result<(), Error> {
+        let rows = std::mem::take(&mut self.rows);
+        match self.list.take() {
             Some(list) if !self.is_summary => list.end(),
-            Some(_) => report::print_json(&All::of(self.rows)),
-            None if self.is_summary => report::print(&All::of(self.rows).render()),
-            None if self.rows.len() > 1 => {
-                report::print(&format!("\n{}", All::of(self.rows).render()))
-            }
+            Some(_) => report::print_json(&All::of(rows)),
+            None if self.is_summary => report::print(&All::of(rows).render()),
+            None if rows.len() > 1 => report::print(&format!("\n{}", All::of(rows).render())),
             None => Ok(()),
         }
     }
 
     /// Ends the list, so that it can be read. A table of some would be taken for that of all.
-    fn give_up(self) {
-        if let Some(list) = self
-            .list
-            .filter(|_| !self.is_summary && !self.rows.is_empty())
-        {
-            // The failure before is the one that is told.
-            let _ = list.end();
+    fn give_up(&mut self) -> Result<(), Error> {
+        let is_begun = !self.is_summary && !self.rows.is_empty();
+        let list = self.list.take().filter(|_| is_begun);
+        list.map_or(Ok(()), JsonList::end)
+    }
+
+    /// Draws the queue lengths, if there are any and they are wanted.
+    fn draw(&self) -> Result<(), Error> {
+        match &self.plot {
+            Some(path) if !self.lengths.is_empty() => {
+                plot::save(path, &plot::lengths::draw(&self.lengths)?)
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// Shows what is known when a signal ends the command.
+    fn stopped(&mut self, signal: i32) {
+        let list = self.list.take().filter(|_| !self.is_summary);
+        let shown = [list.map_or(Ok(()), JsonList::end), self.draw()];
+        stopping::tell(signal, self.rows.len(), self.traces, "traces", &shown);
     }
 }
 

@@ -10,6 +10,8 @@ mod readme;
 mod record;
 mod replay;
 mod stats;
+#[cfg(target_os = "linux")]
+mod stopping;
 mod support;
 #[cfg(target_os = "linux")]
 #[path = "../run/terminal.rs"]

@@ -267,6 +267,31 @@ fn rows_are_printed_as_they_are_measured() {
 }
 
 #[test]
+fn who_is_stopped_plots_what_was_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plot = folder.path().join("latency.svg");
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mq"));
+        let args = ["pingpong", "--samples", "5", "--block", "50000"];
+        command
+            .args(args)
+            .args(["--format", "json", "--plot"])
+            .arg(&plot);
+        let launcher = Launcher::start(command.stdin(Stdio::null()));
+        assert!(launcher.line().contains("pingpong"));
+        launcher.signal(signal);
+        let run = launcher.finish();
+        assert_eq!(run.code(), 128 + signal.as_raw(), "{run:?}");
+        let said = format!("mq: stopped by signal {} (", signal.as_raw());
+        assert!(run.stderr.contains(&said), "{}", run.stderr);
+        let svg = std::fs::read_to_string(&plot).expect("there is a plot");
+        assert!(svg.trim_end().ends_with("</svg>"));
+        std::fs::remove_file(&plot).expect("it is there");
+    }
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 0);
+}
+
+#[test]
 fn halo_has_a_row_for_each_tile() {
     let rows = rows(&["halo", "--tiles", "1,1000"], &[]);
     assert_eq!(numbers(&rows, "tile"), [1, 1000]);
