@@ -32,8 +32,8 @@ a second after the last rank, so that a `tee` can write its last lines, everythi
 that is still there is killed, in other groups and sessions as well. If a signal ended the ranks, a reader \
 that keeps reading gets their remaining output for up to --grace. If mq itself is killed, so are the ranks, \
 their groups, and whatever else has the same MQ_RUN in its environment. Programs that change their user when \
-they start go on, and so do, if mq itself is killed, programs in other groups that forbid others to read \
-them, such as ssh-agent. Where /proc is of another PID namespace, what is in other groups cannot be found.
+they start go on, which is said, and so do, if mq itself is killed, programs in other groups that forbid others \
+to read them, such as ssh-agent. Where /proc is of another PID namespace, what is in other groups cannot be found.
 
 Examples:
   mq run -n 4 ./program --its --options

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, pidfd_open,
-    pidfd_send_signal, set_child_subreaper, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpgid, getpid, kill_process, pidfd_open,
+    pidfd_send_signal, set_child_subreaper, test_kill_process, waitid,
 };
 
 use super::proc;
@@ -21,6 +21,9 @@ pub(super) const MARK: &str = "MQ_RUN";
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The time between two checks.
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// The most processes of other users that are named.
+const MOST_NAMED: usize = 8;
 
 /// Said of what cannot be found.
 const UNLISTED: &str = "something that ranks started is left, and /proc, which is of another PID namespace, does not \
@@ -84,11 +87,13 @@ impl Orphans {
     }
 
     /// Kills the remaining ones when there are no ranks and no guard any more, again and again, since a killed process
-    /// leaves its own children. Returns what is to be said of those that cannot be found.
-    pub(super) fn end(&self) -> Option<&'static str> {
+    /// leaves its own children. `groups` are those that the ranks led. Returns what is to be said of those that are
+    /// left.
+    pub(super) fn end(&self, groups: &[Pid]) -> Vec<String> {
         let enough = Instant::now() + PATIENCE;
         loop {
             let mut any = false;
+            let mut refusing = Vec::new();
             for pid in children() {
                 if self.others.contains(&pid) {
                     continue;
@@ -102,13 +107,45 @@ impl Orphans {
                     any = true;
                     has_ended(pid);
                 }
+                let rank = rank_of(pid, groups);
+                // The environment of another user's process cannot be read.
+                if (is_ours || rank.is_some()) && test_kill_process(pid) == Err(Errno::PERM) {
+                    refusing.push((pid, rank));
+                }
             }
             if !any || Instant::now() > enough {
-                return (self.is_unlisted && lives(enough)).then_some(UNLISTED);
+                let unlisted = self.is_unlisted && lives(enough);
+                return left(&refusing, unlisted);
             }
             thread::sleep(PAUSE);
         }
     }
+}
+
+/// The rank that led the process group in which a process is.
+fn rank_of(pid: Pid, groups: &[Pid]) -> Option<usize> {
+    let its = getpgid(Some(pid)).ok()?;
+    groups.iter().position(|&group| group == its)
+}
+
+/// What is said of the processes that may not be ended, each with its rank, and of what is not listed.
+fn left(refusing: &[(Pid, Option<usize>)], unlisted: bool) -> Vec<String> {
+    let each = |&(pid, rank): &(Pid, Option<usize>)| {
+        let name = proc::name(pid).map_or(String::new(), |name| format!(" ({name})"));
+        let whose = match rank {
+            Some(rank) => format!("of rank {rank}"),
+            None => "that a rank started".into(),
+        };
+        format!("process {pid}{name} {whose} is left: it belongs to another user")
+    };
+    let mut said: Vec<String> = refusing.iter().take(MOST_NAMED).map(each).collect();
+    match refusing.len().saturating_sub(MOST_NAMED) {
+        0 => {}
+        1 => said.push("one more process of another user is left".into()),
+        more => said.push(format!("{more} more processes of other users are left")),
+    }
+    said.extend(unlisted.then(|| UNLISTED.into()));
+    said
 }
 
 /// Whether this process has a child, be it one that has ended.

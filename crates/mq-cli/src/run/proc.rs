@@ -54,6 +54,13 @@ pub(super) fn stat(pid: Pid) -> Option<String> {
     Some(String::from_utf8_lossy(&stat).into_owned())
 }
 
+/// The name of a process, as the kernel cuts it.
+pub(super) fn name(pid: Pid) -> Option<String> {
+    let stat = stat(pid)?;
+    let (_, name) = stat.split_once('(')?;
+    name.rsplit_once(") ").map(|(name, _)| name.to_owned())
+}
+
 /// The fields of a `stat`, from its third on, the state.
 pub(super) fn fields(stat: &str) -> impl Iterator<Item = &str> {
     // Before them is the name, in brackets, which may contain any characters.

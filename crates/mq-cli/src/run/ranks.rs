@@ -203,11 +203,12 @@ impl Ranks {
 
     /// Kills all that is left of the ranks and what they have started, and waits for the ranks to end, but for those
     /// that are given up or may not be signalled. Returns what is to be said of what is left.
-    pub(super) fn clear(&mut self) -> Option<&'static str> {
+    pub(super) fn clear(&mut self) -> Vec<String> {
         if self.members.is_empty() && self.guard.is_none() {
-            return None;
+            return Vec::new();
         }
         self.send(Signal::KILL);
+        let groups: Vec<Pid> = self.members.iter().map(Member::pid).collect();
         // Before the groups' numbers can be reused.
         self.guard = None;
         for (rank, mut member) in self.members.drain(..).enumerate() {
@@ -224,14 +225,14 @@ impl Ranks {
             self.orphans.leave(pid);
         }
         // What ranks started outside their groups is a child of the launcher by now.
-        self.orphans.end()
+        self.orphans.end(&groups)
     }
 }
 
 impl Drop for Ranks {
     fn drop(&mut self) {
-        if let Some(sentence) = self.clear() {
-            say(sentence);
+        for sentence in self.clear() {
+            say(&sentence);
         }
     }
 }

@@ -87,8 +87,8 @@ impl Watch<'_> {
         }
         self.wait_for_last_lines();
         // Processes that the ranks left behind would hold the pipes open.
-        if let Some(sentence) = self.ranks.clear() {
-            self.output.say(sentence);
+        for sentence in self.ranks.clear() {
+            self.output.say(&sentence);
         }
         let given_up_by = self.stuck.given_up_by();
         if let Some(sentence) = self.verdict.last_word(self.options.processes)

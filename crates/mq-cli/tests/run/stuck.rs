@@ -114,6 +114,42 @@ impl Drop for Killed {
 /// Set in the environment of the rank that this test starts from its own executable.
 const CHILD: &str = "MQ_TEST_CHANGES_ITS_USER";
 
+/// A run of one rank by a launcher that is root's, but may signal none of others. The rank is this test, which prints
+/// the number of a process of another user: that is returned too. Nothing, which it says, where that cannot be.
+fn with_another_user(what: &str, test: &str, options: &[&str]) -> Option<(Launcher, i32)> {
+    if !geteuid().is_root() {
+        untried(what, "only root can be two users");
+        return None;
+    }
+    let me = std::env::current_exe().expect("a path");
+    let me = me.to_str().expect("UTF-8");
+    let rank = ["--", me, "--exact", test, "--nocapture"];
+    let mut command = command(&[&["-n", "1"], options, &rank].concat());
+    command.env(CHILD, "");
+    // In a thread of its own: this one is to end the process.
+    let starting = std::thread::spawn(move || {
+        let removed = remove_capability_from_bounding_set(CapabilitySet::KILL);
+        removed.map(|()| Launcher::start(&mut command))
+    });
+    let launcher = match starting.join().expect("no panic") {
+        Ok(launcher) => launcher,
+        Err(error) => {
+            untried(what, &format!("root must be able to kill all: {error}"));
+            return None;
+        }
+    };
+    loop {
+        let line = launcher.line();
+        if let Some(why) = line.strip_prefix("refused: ") {
+            untried(what, why);
+            return None;
+        }
+        if let Some((_, pid)) = line.split_once("pid ") {
+            return Some((launcher, pid.parse().expect("a number")));
+        }
+    }
+}
+
 /// As `sudo` does, for a launcher that is not root's; here the launcher is root's, but may signal none of others.
 #[test]
 fn a_rank_of_another_user_is_named_and_waited_for_until_an_interrupt() {
@@ -125,33 +161,10 @@ fn a_rank_of_another_user_is_named_and_waited_for_until_an_interrupt() {
         return;
     }
     let what = "a rank of another user was";
-    if !geteuid().is_root() {
-        return untried(what, "only root can be two users");
-    }
-    let me = std::env::current_exe().expect("a path");
-    let me = me.to_str().expect("UTF-8");
     let test = "stuck::a_rank_of_another_user_is_named_and_waited_for_until_an_interrupt";
-    let options = ["-n", "1", "--timeout", "3", "--grace", "0", "--", me];
-    let rank = ["--exact", test, "--nocapture"];
-    let mut command = command(&[&options[..], &rank].concat());
-    command.env(CHILD, "");
-    // In a thread of its own: this one is to end the rank.
-    let starting = std::thread::spawn(move || {
-        let removed = remove_capability_from_bounding_set(CapabilitySet::KILL);
-        removed.map(|()| Launcher::start(&mut command))
-    });
-    let mut launcher = match starting.join().expect("no panic") {
-        Ok(launcher) => launcher,
-        Err(error) => return untried(what, &format!("root must be able to kill all: {error}")),
-    };
-    let pid = loop {
-        let line = launcher.line();
-        if let Some(why) = line.strip_prefix("refused: ") {
-            return untried(what, why);
-        }
-        if let Some((_, pid)) = line.split_once("pid ") {
-            break pid.parse::<i32>().expect("a number");
-        }
+    let options = ["--timeout", "3", "--grace", "0"];
+    let Some((mut launcher, pid)) = with_another_user(what, test, &options) else {
+        return;
     };
     let _rank = Killed(Pid::from_raw(pid).expect("a process"));
     interrupt(&mut launcher);
@@ -163,4 +176,30 @@ fn a_rank_of_another_user_is_named_and_waited_for_until_an_interrupt() {
          ends the waiting)\nmq: rank 0 (pid {pid}) is not waited for any more\n"
     );
     assert!(run.stderr.ends_with(&sentences), "{run:?}");
+}
+
+/// The same for what a rank has started: it ends with status 0, and what it has left does not end.
+#[test]
+fn what_a_rank_leaves_as_another_user_is_named() {
+    if std::env::var_os(CHILD).is_some() {
+        let mut other = Command::new("sleep");
+        let other = other.arg("1000").stdin(Stdio::null()).uid(65_534);
+        match other.stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
+            Ok(other) => println!("\npid {}", other.id()),
+            Err(error) => println!("\nrefused: {error}"),
+        }
+        return;
+    }
+    let what = "what a rank leaves as another user was";
+    let test = "stuck::what_a_rank_leaves_as_another_user_is_named";
+    let Some((launcher, pid)) = with_another_user(what, test, &[]) else {
+        return;
+    };
+    let _left = Killed(Pid::from_raw(pid).expect("a process"));
+    let run = launcher.finish();
+    assert_eq!(run.code(), 0, "{run:?}");
+    let sentence =
+        format!("mq: process {pid} (sleep) of rank 0 is left: it belongs to another user\n");
+    assert_eq!(run.stderr, sentence);
+    assert!(!matches!(state(pid), None | Some('Z' | 'X')), "it goes on");
 }
