@@ -99,8 +99,9 @@ pub struct Options {
     pub statistics: bool,
     /// After how long a wait, in which nothing comes and nothing goes out, this process says on stderr what it waits
     /// for, and which messages have come that no receive has asked for: ranks that wait for each other, or for a tag
-    /// that nobody sends, are then seen. Once for each wait in a call that sleeps: not while a program polls
-    /// (`test`, `iprobe`), nor with a [`patience`](Self::patience) that never comes to its sleep.
+    /// that nobody sends, are then seen. Once for each wait in a call that sleeps, so not with a
+    /// [`patience`](Self::patience) that never comes to its sleep; and once while a program asks again and again
+    /// (`test`, `iprobe`), unless it has something else to do between its questions.
     pub say_waits: Option<Duration>,
     /// How long to wait for the others at the start, where no launcher reports that one will not come.
     pub start_within: Duration,

@@ -19,7 +19,7 @@ struct Case {
 
 const ANY: (Source, TagSelector) = (Source::Any, TagSelector::Any);
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 12] = [
     Case {
         name: "a receive, and a message with another tag",
         rank_0: |world| {
@@ -134,6 +134,47 @@ const CASES: [Case; 9] = [
         },
         says: "waiting for a message from any process with any tag, \
                a message from process 1 with tag 2",
+    },
+    Case {
+        name: "a request that is tested",
+        rank_0: |world| {
+            let request = world.irecv(vec![0_u8], 1, 6)?;
+            while !request.test()? {}
+            request.wait().map(drop)
+        },
+        rank_1: |world| {
+            when_told();
+            world.send(&[0_u8], 0, 6)
+        },
+        says: "asking again and again for a message from process 1 with tag 6",
+    },
+    Case {
+        name: "a set that is tested",
+        rank_0: |world| {
+            let mut set = world.request_set();
+            set.add(world.irecv(vec![0_u8], 1, 6)?);
+            set.add(world.irecv(vec![0_u8], 1, 7)?);
+            while set.test_all()?.is_none() {}
+            Ok(())
+        },
+        rank_1: |world| {
+            when_told();
+            (6..8).try_for_each(|tag| world.send(&[0_u8], 0, tag))
+        },
+        says: "asking again and again for a message from process 1 with tag 6, \
+               a message from process 1 with tag 7",
+    },
+    Case {
+        name: "a probe that does not wait",
+        rank_0: |world| {
+            while world.iprobe(ANY.0, 3)?.is_none() {}
+            world.recv(&mut [0_u8], ANY.0, 3).map(drop)
+        },
+        rank_1: |world| {
+            when_told();
+            world.send(&[0_u8], 0, 3)
+        },
+        says: "asking again and again for a message from any process with tag 3",
     },
 ];
 

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::header::{self, Kind, Word};
 use crate::plain::{self, Plain};
 use crate::profile::Profile;
-use crate::protocol::{Core, Number, Out, peer_of};
+use crate::protocol::{Awaited, Core, Number, Out, peer_of};
 use crate::status::Status;
 use crate::transport::Transport;
 
@@ -320,7 +320,8 @@ impl<T: Transport> Communicator<T> {
     /// # Errors
     /// If the transport is damaged, or memory is refused for something that waits: it is tried again.
     pub fn progress(&self) -> Result<(), Error> {
-        self.inner.core().progress_for_asker().map(drop)
+        let mut core = self.inner.core();
+        core.progress_for_asker(Awaited::Ends).map(drop)
     }
 
     /// The receiver of a message, and the message's first word.

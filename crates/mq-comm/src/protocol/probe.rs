@@ -117,7 +117,8 @@ impl<T: Transport> Core<T> {
         if self.none_from(from, pattern).is_ok() {
             let shown = self.state.shown;
             let Some(shown) = shown.filter(|&shown| self.transport.is_due(shown)) else {
-                return self.progress_for_asker().map(drop);
+                let awaited = Awaited::Message(pattern, from);
+                return self.progress_for_asker(awaited).map(drop);
             };
             // One round may end before it comes to what was shown.
             let is_over = |core: &mut Self| {

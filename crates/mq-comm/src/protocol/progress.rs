@@ -25,7 +25,12 @@ pub(crate) struct Asked {
     in_vain: Idle,
     /// Messages received by the last one.
     received: u64,
+    /// How many there are: see [`SELDOM`].
+    row: u64,
 }
+
+/// So many questions in vain, and a long wait is looked for: the clock takes as long as a few of them.
+const SELDOM: u64 = 1024;
 
 impl<T: Transport> Core<T> {
     /// Goes round once: takes messages in, sends what waits, moves what is in rings. Returns whether anything
@@ -35,15 +40,20 @@ impl<T: Transport> Core<T> {
     }
 
     /// The same for a program that does not wait, but asks again and again (`test`, `iprobe`): if it asks in
-    /// vain, others may need its core.
-    pub(crate) fn progress_for_asker(&mut self) -> Result<bool, Error> {
+    /// vain, others may need its core, and the user may be told what it asks for.
+    pub(crate) fn progress_for_asker(&mut self, awaited: Awaited<'_>) -> Result<bool, Error> {
         let moved = self.progress()?;
         let received = self.state.profile.received;
         if moved || received != self.asked.received {
             self.asked.in_vain.reset();
             self.asked.received = received;
+            self.asked.row = 0;
         } else {
             self.transport.give_way(&mut self.asked.in_vain);
+            self.asked.row += 1;
+            if self.asked.row.is_multiple_of(SELDOM) {
+                self.note_questions(self.asked.row == SELDOM, awaited);
+            }
         }
         Ok(moved)
     }

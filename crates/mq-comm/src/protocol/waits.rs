@@ -40,14 +40,32 @@ pub(crate) struct Waits {
     /// When this process slept first, of the last wait.
     since: Instant,
     told: bool,
+    asking: Asking,
+}
+
+/// Questions in a row in which nothing has happened.
+#[derive(Debug)]
+struct Asking {
+    since: Instant,
+    last: Instant,
+    /// Messages that this process had sent.
+    sent: u64,
+    told: bool,
 }
 
 impl Waits {
     pub(super) fn new(after: Option<Duration>) -> Self {
+        let now = Instant::now();
         Self {
             after,
-            since: Instant::now(),
+            since: now,
             told: false,
+            asking: Asking {
+                since: now,
+                last: now,
+                sent: 0,
+                told: false,
+            },
         }
     }
 
@@ -66,6 +84,26 @@ impl Waits {
         self.told = true;
         Some(waited)
     }
+
+    /// Many questions more were in vain, the first ones if `is_first`: for how long all have been, if the user is to be
+    /// told so now.
+    fn asked(&mut self, is_first: bool, sent: u64) -> Option<Duration> {
+        let after = self.after?;
+        let (now, asking) = (Instant::now(), &mut self.asking);
+        if is_first || sent != asking.sent {
+            (asking.since, asking.sent, asking.told) = (now, sent, false);
+        } else if now - asking.last > after / 2 {
+            // Whoever has something else to do meanwhile does not hang.
+            asking.since = now;
+        }
+        asking.last = now;
+        let waited = now - asking.since;
+        if asking.told || waited < after {
+            return None;
+        }
+        asking.told = true;
+        Some(waited)
+    }
 }
 
 impl<T: Transport> Core<T> {
@@ -76,13 +114,24 @@ impl<T: Transport> Core<T> {
         if times != before
             && let Some(waited) = self.waits.slept(times)
         {
-            self.tell_of_wait(waited, awaited);
+            self.tell_of_wait("waiting", waited, awaited);
+        }
+    }
+
+    /// After many questions in vain, the first ones in a row if `is_first`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_questions(&mut self, is_first: bool, awaited: Awaited<'_>) {
+        let profile = &self.state.profile;
+        let sent = profile.eager + profile.rendezvous + profile.ahead;
+        if let Some(waited) = self.waits.asked(is_first, sent) {
+            self.tell_of_wait("asking again and again", waited, awaited);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn tell_of_wait(&self, waited: Duration, awaited: Awaited<'_>) {
+    fn tell_of_wait(&self, how: &str, waited: Duration, awaited: Awaited<'_>) {
         let state = &self.state;
         let all = match awaited {
             Awaited::Requests(requests, hand) => {
@@ -102,7 +151,7 @@ impl<T: Transport> Core<T> {
             None => String::new(),
         };
         say(&format!(
-            "rank {me}: nothing has happened for {seconds:.1} s, waiting for {all}{unasked}"
+            "rank {me}: nothing has happened for {seconds:.1} s, {how} for {all}{unasked}"
         ));
     }
 }

@@ -10,6 +10,7 @@ use super::{Name, Stage};
 use crate::buffer::Content;
 use crate::communicator::Inner;
 use crate::error::Error;
+use crate::protocol::Awaited;
 use crate::shared_buffer::Sendable;
 use crate::status::Status;
 use crate::transport::Transport;
@@ -83,7 +84,8 @@ impl<B: Content, T: Transport> Request<B, T> {
     pub fn test(&self) -> Result<bool, Error> {
         let mut core = self.inner.core();
         if !core.is_done(self.name.slot()) {
-            core.progress_for_asker()?;
+            let slot = self.name.slot();
+            core.progress_for_asker(Awaited::Requests(&|_| vec![slot], None))?;
         }
         Ok(core.is_done(self.name.slot()))
     }

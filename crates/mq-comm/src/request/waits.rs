@@ -4,7 +4,7 @@ use super::lists::ListOf;
 use super::{Completion, RequestId, Stage};
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::protocol::{Core, State};
+use crate::protocol::{Awaited, Core, State};
 use crate::transport::Transport;
 
 /// Who has the handles of a set's requests, with which their buffers go.
@@ -77,7 +77,10 @@ impl<T: Transport> Core<T> {
         if completion.is_some() {
             return Ok(completion);
         }
-        self.progress_for_asker()?;
+        self.progress_for_asker(Awaited::Requests(
+            &|state| state.requests.pending(set),
+            None,
+        ))?;
         Ok(self.next_ready(set, handles))
     }
 
@@ -88,7 +91,10 @@ impl<T: Transport> Core<T> {
         into: &mut Vec<Completion>,
     ) -> Result<usize, Error> {
         if self.state.requests.ready_len(set) == 0 {
-            self.progress_for_asker()?;
+            self.progress_for_asker(Awaited::Requests(
+                &|state| state.requests.pending(set),
+                None,
+            ))?;
         }
         Ok(self.tell_ready(set, handles, into))
     }
@@ -96,7 +102,10 @@ impl<T: Transport> Core<T> {
     /// Whether no request of a set is pending, after some progress if one is.
     pub(crate) fn test_pending(&mut self, set: u32) -> Result<bool, Error> {
         if self.state.requests.pending_len(set) > 0 {
-            self.progress_for_asker()?;
+            self.progress_for_asker(Awaited::Requests(
+                &|state| state.requests.pending(set),
+                None,
+            ))?;
         }
         Ok(self.state.requests.pending_len(set) == 0)
     }
