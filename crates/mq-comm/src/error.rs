@@ -3,6 +3,13 @@
 use mq_shm::liveness::Gone;
 use mq_shm::{Process, ShmError};
 
+use crate::header::{self, Word};
+
+mod noticed;
+
+pub use noticed::NoticedBy;
+pub(crate) use noticed::tag_asked;
+
 /// What a buffer without room may be.
 const NO_LENGTH: &str =
     " (a vector has room for its length, not its capacity; `recv_vec` makes room for any message)";
@@ -67,12 +74,15 @@ pub enum Error {
         bytes: u64,
     },
     /// The process at the other end has ended.
-    #[error("process {process} {how}")]
+    #[error("process {process} {how}{by}")]
+    #[non_exhaustive]
     Gone {
         /// Its number in the world; see [`Communicator::rank_of`](crate::Communicator::rank_of).
         process: Process,
         /// How it ended.
         how: Gone,
+        /// What noticed it.
+        by: NoticedBy,
     },
     /// The sender gave up a large message that was matched but not yet fetched: its part of the program
     /// panicked or failed while a probe had the message, or it had no memory to send it through.
@@ -162,6 +172,26 @@ impl core::fmt::Debug for Error {
 }
 
 impl Error {
+    /// That of a transport which has not taken a message with these words.
+    #[cold]
+    pub(crate) fn of_send(error: ShmError, bits: u64, word: Word) -> Self {
+        let mut error = Self::from(error);
+        if let Self::Gone { by, .. } = &mut error {
+            *by = NoticedBy::send(word.context(), header::tag_of(bits));
+        }
+        error
+    }
+
+    /// The same where the words are not at hand.
+    #[cold]
+    pub(crate) fn of_any_send(error: ShmError) -> Self {
+        let mut error = Self::from(error);
+        if let Self::Gone { by, .. } = &mut error {
+            *by = NoticedBy::Send { tag: None };
+        }
+        error
+    }
+
     /// Whether the system, or the transport, had no memory for it, and may have some later.
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
@@ -173,7 +203,11 @@ impl From<ShmError> for Error {
     #[cold]
     fn from(error: ShmError) -> Self {
         match error {
-            ShmError::Gone { process, how } => Self::Gone { process, how },
+            ShmError::Gone { process, how } => Self::Gone {
+                process,
+                how,
+                by: NoticedBy::Other,
+            },
             ShmError::NoBuffer { .. } => Self::NoBuffer(Box::new(error)),
             error => Self::Transport(Box::new(error)),
         }

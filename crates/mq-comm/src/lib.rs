@@ -131,7 +131,7 @@ mod world;
 
 pub use buffer::Content;
 pub use communicator::{Communicator, Matched, Refused};
-pub use error::{Error, StartCause};
+pub use error::{Error, NoticedBy, StartCause};
 /// Messages of this crate have tags of 0 or more: a receive of exactly a negative one is refused with
 /// [`Error::Tag`].
 pub use mq_core::mpi::TagSelector;

@@ -214,6 +214,7 @@ fn a_process_leaves_with_its_last_buffer() {
             let Err(Error::Gone {
                 process: Process(0),
                 how,
+                ..
             }) = gone
             else {
                 panic!("{gone:?}");

@@ -6,7 +6,7 @@ use mq_shm::liveness::Gone;
 use super::BROADCAST;
 use super::failure::{self, Notice};
 use crate::communicator::Communicator;
-use crate::error::Error;
+use crate::error::{Error, NoticedBy};
 use crate::plain::{self, Plain};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
@@ -227,7 +227,10 @@ impl<T: Transport> Communicator<T> {
         let core = self.inner.core();
         let above = self.member(parent);
         match core.state.nobody_left(above, context) {
-            Some((process, how @ Gone::Died)) => Missing::ThisOne(Error::Gone { process, how }),
+            Some((process, how @ Gone::Died)) => {
+                let by = NoticedBy::Collective;
+                Missing::ThisOne(Error::Gone { process, how, by })
+            }
             _ => Missing::All(Error::Disagreement("broadcasts of different lengths")),
         }
     }

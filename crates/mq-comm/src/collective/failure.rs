@@ -7,7 +7,7 @@
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
-use crate::error::Error;
+use crate::error::{Error, NoticedBy};
 
 /// What a notice begins with: data are unlikely to.
 const MARK: [u8; 8] = *b"\x00mq lost";
@@ -49,6 +49,7 @@ impl Notice {
             Error::Gone {
                 process,
                 how: Gone::Left,
+                ..
             } => (*process, LEFT),
             Error::Gone { process, .. } => (*process, DIED),
             Error::Elsewhere { process } => (*process, STUCK),
@@ -99,7 +100,8 @@ pub(super) fn is_of_untold(message: &[u8]) -> bool {
 /// The error that the sender of a message reports instead, if it is a notice.
 pub(super) fn read(message: &[u8]) -> Option<Error> {
     let (process, how) = words(message)?;
-    let gone = |how| Error::Gone { process, how };
+    let by = NoticedBy::Collective;
+    let gone = |how| Error::Gone { process, how, by };
     Some(match how {
         LEFT => gone(Gone::Left),
         DIED => gone(Gone::Died),
@@ -116,11 +118,12 @@ mod tests {
     fn a_notice_says_who_is_gone_and_is_never_as_long_as_the_message() {
         for how in [Gone::Left, Gone::Died] {
             for bytes in 0..30 {
-                let process = Process(7);
-                let notice = Notice::of(&Error::Gone { process, how }, bytes, Process(1));
+                let (process, by) = (Process(7), NoticedBy::Collective);
+                let gone = Error::Gone { process, how, by };
+                let notice = Notice::of(&gone, bytes, Process(1));
                 assert_ne!(notice.bytes().len(), bytes);
                 let said = read(notice.bytes()).unwrap().to_string();
-                assert_eq!(said, Error::Gone { process, how }.to_string());
+                assert_eq!(said, gone.to_string());
             }
         }
         // A rank that passes on another's notice leaves it as it is.

@@ -99,7 +99,7 @@ pub(super) struct Open {
 }
 
 /// Whether a context is one of collectives.
-pub(super) const fn is_of_collectives(context: u32) -> bool {
+pub(crate) const fn is_of_collectives(context: u32) -> bool {
     context % 2 == 1
 }
 

@@ -4,7 +4,7 @@ use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
 use super::progress::ROUNDS;
-use super::{Core, State, Target};
+use super::{Core, Hand, State, Target};
 use crate::error::Error;
 use crate::messages::Body;
 use crate::request::{ANYONE, Outcome, Slot, Stage};
@@ -24,7 +24,12 @@ impl<T: Transport> Core<T> {
     /// A process has ended, and all that it had sent has been received: anything else that was to come from
     /// it, or to go to it, never will.
     #[cold]
-    pub(crate) fn gone(&mut self, process: Process, how: Gone) -> Result<(), Error> {
+    pub(crate) fn gone(
+        &mut self,
+        process: Process,
+        how: Gone,
+        hand: Option<&Hand>,
+    ) -> Result<(), Error> {
         self.idle.reset();
         // The transport has reclaimed the rings to it, and gives them to others: nothing goes into them on
         // its account.
@@ -47,7 +52,7 @@ impl<T: Transport> Core<T> {
             self.state.lose(message, Body::Lost(how));
         }
         self.lose_announced(process, how);
-        self.fail_requests(process, how);
+        self.fail_requests(process, how, hand);
         if how == Gone::Died {
             self.state.deaths.untold = ROUNDS;
         }
@@ -90,21 +95,23 @@ impl<T: Transport> Core<T> {
             .filter(|(_, slot)| slot.peer == ANYONE && waits(slot))
             .filter_map(|(index, slot)| Some((index, dead(slot)?)))
             .collect();
+        let tags = self.state.matching.tags_asked(None);
         for &(index, dead) in &concerned {
             self.take_back(index);
-            let outcome = Outcome::NobodyLeft(dead, Gone::Died);
+            let outcome = Outcome::NobodyLeft(dead, Gone::Died, tags.by(index));
             self.state.requests.complete(index, outcome);
         }
         moved || !concerned.is_empty()
     }
 
     /// Requests with a process that has ended cannot be completed any more.
-    fn fail_requests(&mut self, process: Process, how: Gone) {
+    fn fail_requests(&mut self, process: Process, how: Gone, hand: Option<&Hand>) {
         let is_under_way = |slot: &Slot| !matches!(slot.stage, Stage::Free | Stage::Done);
         let concerned: Vec<u32> = (self.state.requests.all())
             .filter(|(_, slot)| slot.peer == process && is_under_way(slot))
             .map(|(index, _)| index)
             .collect();
+        let tags = self.state.matching.tags_asked(hand);
         for index in concerned {
             let stage = self.state.requests.at(index).stage;
             match stage {
@@ -113,7 +120,10 @@ impl<T: Transport> Core<T> {
                 _ => {}
             }
             let outcome = match stage {
-                Stage::Posted | Stage::Hand => Outcome::NobodyLeft(process, how),
+                Stage::Posted | Stage::Hand => Outcome::NobodyLeft(process, how, tags.by(index)),
+                Stage::Filling | Stage::Fetching | Stage::AwaitsRing | Stage::Pulling => {
+                    Outcome::Cut(process, how)
+                }
                 _ => Outcome::Gone(process, how),
             };
             self.state.requests.complete(index, outcome);

@@ -278,6 +278,18 @@ impl Front {
         Some(run.pattern)
     }
 
+    /// Shows every receive and what it asks for.
+    pub(super) fn visit(&self, visitor: &mut dyn FnMut(u32, &MpiPattern)) {
+        for run in &self.runs[..self.count] {
+            let mut at = run.first;
+            while at != END {
+                let node = &self.nodes[at as usize];
+                visitor(node.receive, &run.pattern);
+                at = node.next;
+            }
+        }
+    }
+
     /// Takes out a receive of a context, if there is one.
     pub(super) fn remove_of_context(&mut self, context: u32) -> Option<Taken> {
         let at = self.position(|run| run.pattern.context().0 == context)?;

@@ -4,19 +4,22 @@ use mq_core::mpi::MpiPattern;
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
-use super::{Core, State};
-use crate::error::Error;
+use super::{Core, Hand, State};
+use crate::error::{Error, NoticedBy};
 use crate::request::{ANYONE, Outcome, Stage};
 use crate::transport::Transport;
 
 impl<T: Transport> Core<T> {
-    /// Returns an error if a receive for which nothing has come is not to wait.
+    /// Returns an error if a probe for which nothing has come is not to wait.
     pub(crate) fn none_from(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
         if self.state.contexts.refuse_receive(pattern) {
             return Err(Error::Revoked);
         }
         match self.state.nobody_left(from, pattern.context().0) {
-            Some((process, how)) => Err(Error::Gone { process, how }),
+            Some((process, how)) => {
+                let by = NoticedBy::probe(pattern, from == ANYONE);
+                Err(Error::Gone { process, how, by })
+            }
             None => Ok(()),
         }
     }
@@ -24,21 +27,26 @@ impl<T: Transport> Core<T> {
     /// Ends these requests, which are waited for, if they are all receives from any source to which only this
     /// process could still send; returns whether that was so.
     #[cold]
-    pub(crate) fn end_hopeless(&mut self, waited_for: &[u32]) -> bool {
+    pub(crate) fn end_hopeless(&mut self, waited_for: &[u32], hand: Option<&Hand>) -> bool {
         let hopeless = |index: &u32| {
             let slot = self.state.requests.at(*index);
             if !matches!(slot.stage, Stage::Posted | Stage::Hand) || slot.peer != ANYONE {
                 return None;
             }
             let (process, how) = self.state.waits_in_vain(ANYONE, slot.context)?;
-            Some((*index, Outcome::NobodyLeft(process, how)))
+            Some((*index, process, how))
         };
-        let ends: Option<Vec<(u32, Outcome)>> = waited_for.iter().map(hopeless).collect();
-        for (index, outcome) in ends.iter().flatten() {
-            self.take_back(*index);
-            self.state.requests.complete(*index, *outcome);
+        let ends: Option<Vec<(u32, Process, Gone)>> = waited_for.iter().map(hopeless).collect();
+        let Some(ends) = ends.filter(|ends| !ends.is_empty()) else {
+            return false;
+        };
+        let tags = self.state.matching.tags_asked(hand);
+        for (index, process, how) in ends {
+            self.take_back(index);
+            let outcome = Outcome::NobodyLeft(process, how, tags.by(index));
+            self.state.requests.complete(index, outcome);
         }
-        ends.is_some_and(|ends| !ends.is_empty())
+        true
     }
 }
 

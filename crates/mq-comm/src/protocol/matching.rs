@@ -2,12 +2,15 @@
 //!
 //! What the engine holds is counted here, so that the quick ways need not enter it to find out that it is empty.
 
+use std::collections::HashMap;
+
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::{AnyQueues, Choice};
 use mq_core::{ContextOptions, Engine, EngineOptions, Entry, Handle, MessageHandle, Post, Removed};
 
+use super::Hand;
 use super::front::Front;
-use crate::error::Error;
+use crate::error::{Error, tag_asked};
 
 /// Receives carry their request's slot, messages theirs.
 type Queues = AnyQueues<MpiPattern, u32, u32>;
@@ -21,6 +24,15 @@ pub(super) enum Posted {
     Queued(Handle),
     /// It has taken this message.
     Matched(u32),
+}
+
+/// The tags for which receives ask, but for those that ask for several.
+pub(super) struct TagsAsked(HashMap<u32, i32>);
+
+impl TagsAsked {
+    pub(super) fn by(&self, receive: u32) -> Option<i32> {
+        self.0.get(&receive).copied()
+    }
 }
 
 /// The posted and the unexpected queue.
@@ -168,6 +180,29 @@ impl Matching {
             _ => {}
         });
         found
+    }
+
+    /// The tags for which the receives ask that wait, and one in hand.
+    ///
+    /// # Cost
+    /// A look at all receives.
+    pub(super) fn tags_asked(&self, hand: Option<&Hand>) -> TagsAsked {
+        let mut tags = HashMap::new();
+        let mut note = |receive, pattern: &MpiPattern| {
+            if let Some(tag) = tag_asked(pattern) {
+                tags.insert(receive, tag);
+            }
+        };
+        if let Some(Hand { request, pattern }) = hand {
+            note(*request, pattern);
+        }
+        self.front.visit(&mut note);
+        self.engine.visit(&mut |entry| {
+            if let Entry::Posted(_, pattern, &receive) = entry {
+                note(receive, &pattern);
+            }
+        });
+        TagsAsked(tags)
     }
 
     pub(super) fn create_context(&mut self, context: u32, processes: u32) {

@@ -9,7 +9,7 @@ use mq_shm::{Peeked, Process};
 
 use super::progress::ROUNDS;
 use super::{Awaited, Core, Number, State};
-use crate::error::Error;
+use crate::error::{Error, NoticedBy};
 use crate::header::{self, Kind, Word};
 use crate::messages::Keeper;
 use crate::request::ANYONE;
@@ -155,7 +155,10 @@ impl<T: Transport> Core<T> {
             Err(error) => return self.bear(error),
         }
         match self.state.waits_in_vain(from, pattern.context().0) {
-            Some((process, how)) => Err(Error::Gone { process, how }),
+            Some((process, how)) => {
+                let by = NoticedBy::probe(pattern, from == ANYONE);
+                Err(Error::Gone { process, how, by })
+            }
             None => self.rest_within(longest, Awaited::Message(pattern, from)),
         }
     }

@@ -148,7 +148,7 @@ impl<T: Transport> Core<T> {
         };
         match polled {
             Ok((from, follow)) => self.follow(from, follow)?,
-            Err((process, how)) => self.gone(process, how)?,
+            Err((process, how)) => self.gone(process, how, None)?,
         }
         Ok(true)
     }
@@ -267,7 +267,7 @@ impl<T: Transport> Core<T> {
         }
         if self.idle.is_fresh() && self.state.has_lost_any() {
             let waited_for = waited_for(&self.state);
-            if self.end_hopeless(&waited_for) {
+            if self.end_hopeless(&waited_for, hand) {
                 return Ok(());
             }
         }

@@ -10,7 +10,7 @@ use super::matching::Posted;
 use super::progress::ROUNDS;
 use super::{Core, State, Target};
 use crate::buffer::Buffer;
-use crate::error::Error;
+use crate::error::{Error, tag_asked};
 use crate::messages::{Body, Keeper};
 use crate::request::{ANYONE, NONE, Name, New, Outcome, Stage};
 use crate::steps::{Step, step};
@@ -120,14 +120,19 @@ impl<T: Transport> Core<T> {
         if let Some((process, how)) = self.state.nobody_left(from, context) {
             // All from the dead has been taken in, but not all from the others, if any source will do.
             // Another death may be found on the way, which ends the receive.
+            let tag = tag_asked(&hand.pattern);
             let found =
                 |core: &mut Self| Ok(core.is_done(hand.request) || core.take_if_come(hand)?);
             if from == ANYONE && self.take_in_until(ROUNDS, found)? {
+                let outcome = &mut self.state.requests.at_mut(hand.request).outcome;
+                if let Outcome::NobodyLeft(.., asked @ None) = outcome {
+                    *asked = tag;
+                }
                 return Ok(true);
             }
             self.state
                 .requests
-                .complete(hand.request, Outcome::NobodyLeft(process, how));
+                .complete(hand.request, Outcome::NobodyLeft(process, how, tag));
             return Ok(true);
         }
         Ok(false)
@@ -225,7 +230,7 @@ impl<T: Transport> Core<T> {
                     Body::Lost(how) => {
                         // It may have said that it dies, and live yet.
                         self.state.peers[slot.peer.index()].ends = Some(how);
-                        Outcome::Gone(slot.peer, how)
+                        Outcome::Cut(slot.peer, how)
                     }
                     _ => Outcome::Withdrawn,
                 };

@@ -21,7 +21,7 @@
 //! | the end of a set or scope | `abandon`: cancelled | `abandon`, then `see_off` while its memory is lent | released |
 //! | a start that failed | `give_up`: cancelled, its buffer returned | a receive goes on; a send as on the left | goes on |
 //! | a blocking call that failed | `abandon`, `see_off` | the same | its result is returned |
-//! | the death of the other end | `Outcome::NobodyLeft` | `Outcome::Gone` | stays as it is |
+//! | the death of the other end | `Outcome::NobodyLeft` | `Outcome::Gone` or `Outcome::Cut` | stays as it is |
 //!
 //! An abandoned request whose memory is its own, or that is given some, is in no set and has no handle:
 //! `complete` releases it. An announced send of lent memory keeps that memory until the receiver has answered

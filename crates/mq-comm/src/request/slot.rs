@@ -9,8 +9,8 @@ use mq_shm::{Process, ShmError};
 use super::lists::ListOf;
 use super::pool::NONE;
 use crate::buffer::Buffer;
-use crate::error::Error;
-use crate::header::{Exposed, Word};
+use crate::error::{Error, NoticedBy};
+use crate::header::{self, Exposed, Word};
 use crate::status::Status;
 
 /// The peer of a receive from any source.
@@ -71,10 +71,13 @@ pub(crate) enum Stage {
 pub(crate) enum Outcome {
     Fine,
     Truncated,
-    /// Of a send, or of a receive that had found its message.
+    /// Of a send.
     Gone(Process, Gone),
-    /// Of a receive that found none: this one could have sent it, and has ended.
-    NobodyLeft(Process, Gone),
+    /// Of a receive that had found its message.
+    Cut(Process, Gone),
+    /// Of a receive that found none: this one could have sent it, and has ended. The tag is the one that the receive
+    /// asked for, if that is known.
+    NobodyLeft(Process, Gone, Option<i32>),
     Withdrawn,
     /// Of a receive that had found no message, as `Revoked`.
     Cancelled,
@@ -204,8 +207,17 @@ impl Slot {
                 sent: self.total,
                 room: self.buffer.len() as u64,
             }),
-            Outcome::Gone(process, how) | Outcome::NobodyLeft(process, how) => {
-                Err(Error::Gone { process, how })
+            Outcome::Gone(process, how) => {
+                let by = NoticedBy::send(self.context, header::tag_of(self.bits));
+                Err(Error::Gone { process, how, by })
+            }
+            Outcome::Cut(process, how) => {
+                let by = NoticedBy::part(self.context, header::tag_of(self.bits));
+                Err(Error::Gone { process, how, by })
+            }
+            Outcome::NobodyLeft(process, how, tag) => {
+                let by = NoticedBy::receive(self.context, self.peer == ANYONE, tag);
+                Err(Error::Gone { process, how, by })
             }
             Outcome::Withdrawn => Err(Error::Withdrawn {
                 from: self.status().source(),

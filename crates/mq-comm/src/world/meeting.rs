@@ -7,7 +7,7 @@ use mq_shm::{Endpoint, Host, Process};
 
 use super::World;
 use super::launch::Said;
-use crate::error::{Error, StartCause};
+use crate::error::{Error, NoticedBy, StartCause};
 use crate::say::say;
 use crate::transport::Transport;
 
@@ -89,7 +89,8 @@ fn look_for_an_end(transport: &mut Endpoint) -> Result<(), Error> {
     transport.check_peers();
     for process in (0..transport.processes()).map(Process) {
         if let Some(how) = transport.gone(process) {
-            return Err(Error::Gone { process, how });
+            let by = NoticedBy::Start;
+            return Err(Error::Gone { process, how, by });
         }
     }
     Ok(())

@@ -4,6 +4,7 @@ mod acknowledged;
 #[path = "../common/mod.rs"]
 mod common;
 mod messages;
+mod noticed;
 
 use std::sync::Barrier;
 use std::time::Duration;

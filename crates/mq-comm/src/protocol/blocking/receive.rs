@@ -124,7 +124,7 @@ impl<T: Transport> Core<T> {
                 let status = abort_on_unwind(|| {
                     // SAFETY: the request is over, and the buffer dropped, before this returns.
                     let hand = unsafe { self.state.lend(pattern, from, into) };
-                    let begun = self.gone(process, how);
+                    let begun = self.gone(process, how, Some(&hand));
                     let begun = begun.or_else(|error| self.bear_in_hand(&hand, error));
                     self.see_through(hand.request, Some(&hand), begun)
                 });

@@ -51,7 +51,8 @@ impl<T: Transport> Core<T> {
                 }
                 Ok(Sent::Upto(0)) => return self.send_later(to, bits, word, bytes),
                 Ok(Sent::Upto(done)) => return self.send_rest(to, bits, word, bytes, done),
-                Err(error) => return Err(error.into()),
+                // Its words would have to be kept for this.
+                Err(error) => return Err(Error::of_any_send(error)),
             }
         }
         self.send_rest(to, bits, word, bytes, 0)
@@ -92,7 +93,8 @@ impl<T: Transport> Core<T> {
                 // An answer that could not be sent waits there, and what comes after it too.
                 return self.send_rest(to, bits, word, bytes, 0);
             }
-            match self.transport.try_send(to, [bits, word.0], bytes, 0)? {
+            let sent = self.transport.try_send(to, [bits, word.0], bytes, 0);
+            match sent.map_err(|error| Error::of_send(error, bits, word))? {
                 Sent::Whole => break,
                 Sent::Upto(0) => {}
                 Sent::Upto(done) => return self.send_rest(to, bits, word, bytes, done),
@@ -135,7 +137,7 @@ impl<T: Transport> Core<T> {
             Ok(Sent::Upto(0)) => return Ok(None),
             Ok(Sent::Upto(done)) => self.send_rest(to, bits, word, bytes, done),
             // What another has sent is received all the same.
-            Err(gone @ ShmError::Gone { .. }) => Err(gone.into()),
+            Err(gone @ ShmError::Gone { .. }) => Err(Error::of_send(gone, bits, word)),
             Err(error) => return Err(error.into()),
         };
         let status = self.receive(pattern, word, from, into)?;
