@@ -172,6 +172,47 @@ fn what_a_clear_drops_is_dropped_when_the_engine_can_be_used() {
     }
 }
 
+/// Holds on to a common count as long as it is anywhere; may panic when it is dropped.
+struct Payload {
+    panics: bool,
+    _alive: Arc<()>,
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        assert!(!self.panics, "as planned");
+    }
+}
+
+#[test]
+fn a_payload_that_panics_when_its_engine_is_dropped_keeps_no_other() {
+    // Contexts from 4,096 on are kept in another way.
+    for contexts in [0..5, 4_094..4_099, 5_000..5_005] {
+        for panics in contexts.clone() {
+            let alive = Arc::new(());
+            let engine: Engine<(), Payload> = SharedEngine::new();
+            for context in contexts.clone() {
+                create(&engine, context);
+                for source in 0..3 {
+                    let payload = Payload {
+                        panics: context == panics && source == 1,
+                        _alive: Arc::clone(&alive),
+                    };
+                    queue_message(&engine, MpiEnvelope::new(context, source, 7), payload);
+                }
+            }
+            assert_eq!(Arc::strong_count(&alive), 1 + 3 * 5);
+            let dropping = catch_unwind(AssertUnwindSafe(move || drop(engine)));
+            assert!(dropping.is_err());
+            assert_eq!(
+                Arc::strong_count(&alive),
+                1,
+                "context {panics} of {contexts:?}"
+            );
+        }
+    }
+}
+
 const SENDERS: u32 = 6;
 
 /// An engine with a message of each sender, all of which hold on to `alive`, and no room for another.

@@ -137,3 +137,12 @@ impl<Q: MatchQueues> Directory<Q> {
         contexts
     }
 }
+
+/// If dropping a payload panics, a hash map stops at it and leaks the contexts after it. A vector goes on, as the cells
+/// do.
+impl<Q: MatchQueues> Drop for Directory<Q> {
+    fn drop(&mut self) {
+        let sparse = core::mem::take(self.sparse.get_mut());
+        drop(sparse.into_values().collect::<Vec<_>>());
+    }
+}

@@ -75,6 +75,10 @@ mod model {
         pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
             self.0.write().unwrap_or_else(PoisonError::into_inner)
         }
+
+        pub(crate) fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+        }
     }
 
     /// A cell that is set once. The flag is loom's, so a reader that the flag does not order after the
