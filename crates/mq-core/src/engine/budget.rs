@@ -152,21 +152,31 @@ impl HighWater {
         }
     };
 
-    /// Marks in messages. `high` is at least 1, and `low` below it.
+    /// Marks in messages. `high` is at least 1, and `low` below it; a `high` of `usize::MAX` is never reached, and has
+    /// no low mark.
     #[must_use]
     pub const fn entries(mut self, high: usize, low: usize) -> Self {
         let high = if high == 0 { 1 } else { high };
         self.high.entries = high;
-        self.low.entries = if low < high { low } else { high - 1 };
+        self.low.entries = match high {
+            usize::MAX => Self::NEVER.low.entries,
+            _ if low < high => low,
+            _ => high - 1,
+        };
         self
     }
 
-    /// Marks in bytes, by the `weigh` of [`Budget::bytes`]. `high` is at least 1, and `low` below it.
+    /// Marks in bytes, by the `weigh` of [`Budget::bytes`]. `high` is at least 1, and `low` below it; a `high` of
+    /// `u64::MAX` is never reached, and has no low mark.
     #[must_use]
     pub const fn bytes(mut self, high: u64, low: u64) -> Self {
         let high = if high == 0 { 1 } else { high };
         self.high.bytes = high;
-        self.low.bytes = if low < high { low } else { high - 1 };
+        self.low.bytes = match high {
+            u64::MAX => Self::NEVER.low.bytes,
+            _ if low < high => low,
+            _ => high - 1,
+        };
         self
     }
 

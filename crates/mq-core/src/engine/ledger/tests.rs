@@ -385,6 +385,25 @@ fn either_mark_calls_and_both_must_be_left() {
     assert_eq!(notes.try_iter().count(), 1, "entries");
 }
 
+#[test]
+fn a_mark_that_is_switched_off_holds_nothing_back() {
+    let off = [
+        HighWater::NEVER.bytes(1000, 500).entries(usize::MAX, 0),
+        HighWater::NEVER.entries(10, 5).bytes(u64::MAX, 0),
+    ];
+    for marks in off {
+        let (mut engine, notes) = watched(marks);
+        for round in 0..5 {
+            (0..10).for_each(|_| queue(&mut engine, 7, 100));
+            assert_eq!(notes.try_iter().count(), 1, "{marks:?} in round {round}");
+            while engine.used().entries > 1 {
+                let taken = engine.extract(&of_seven()).expect("a context");
+                assert!(taken.is_some());
+            }
+        }
+    }
+}
+
 /// One of unknown length weighs as much as there can be: what it leaves behind is still counted.
 #[test]
 fn marks_hold_behind_weights_that_no_sum_has_room_for() {
