@@ -31,7 +31,8 @@ pub type EnvelopeIn<A> = <<A as Arrangement>::Pattern as Pattern>::Envelope;
 /// # Contract
 /// A search returns the earliest matching entry by the order of
 /// [`Slab::sequence`], decided by [`matches`](crate::matches). A `Place` is used immediately after the
-/// failed search that gave it, for the entry of that search, or never.
+/// failed search that gave it, for the entry of that search, or never. No method panics: an entry may be lost
+/// otherwise, or be stored and never found.
 pub trait Arrangement: Sized {
     /// What receives ask for.
     type Pattern: Pattern;

@@ -33,7 +33,9 @@ use crate::pattern::Pattern;
 /// 4. a handle names its receive until the receive leaves the queue, and nothing afterwards;
 /// 5. the receives of a context are numbered in the order in which they are queued, and so are its messages, from
 ///    [`Config::first_sequence`] on: of the objects that a `SharedEngine` has for one context, the numbers
-///    say which entry is older.
+///    say which entry is older;
+/// 6. no method panics, except where its description says so, or where a callback or a dropped payload does: an engine
+///    may lose the entries of that operation otherwise, and the room that its budget counts for them.
 ///
 /// The conformance suite of the `mq-trace` crate checks any implementation against these rules.
 ///

@@ -159,8 +159,8 @@ impl<Q: MatchQueues> Engine<Q> {
         if found.object() == id.0 as usize {
             object.serve_others();
         }
-        object.queues.remove_context(id);
         self.retired = self.retired.max(object.queues.next_sequence());
+        object.queues.remove_context(id);
         if !found.shares_object {
             object.queues = Q::with_config(&Config::default());
             self.free_objects.push(found.object() as u32);

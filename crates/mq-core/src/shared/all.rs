@@ -34,22 +34,17 @@ impl<Q: MatchQueues> All<'_, Q> {
     /// Takes the earliest message of the earliest place: what came before the context was divided,
     /// then the smallest number.
     pub(super) fn extract(&mut self, pattern: &Q::Pattern) -> Option<TakenOf<Q>> {
-        let taken = match self.extract_elder(pattern) {
-            Some(taken) => taken,
-            None => {
-                let (_, index) = self.earliest(pattern)?;
-                self.shards[index].queues.extract(pattern)?
-            }
+        let found = match self.undivided.queues.find(pattern) {
+            Some((elder, ..)) => Ok(elder),
+            None => Err(self.earliest(pattern)?.1),
         };
-        // Arrivals from now on are later than all waiting messages, whatever their shard.
+        // Arrivals from now on are later than all waiting messages, whatever their shard. Before one is taken, which a
+        // panic in here would lose.
         self.level();
-        Some(taken)
-    }
-
-    fn extract_elder(&mut self, pattern: &Q::Pattern) -> Option<TakenOf<Q>> {
-        let taken = self.undivided.queues.extract(pattern)?;
-        self.elder_left(&taken.0);
-        Some(taken)
+        match found {
+            Ok(elder) => self.take_elder(elder),
+            Err(index) => self.shards[index].queues.extract(pattern),
+        }
     }
 
     /// Takes a message out of the undivided queues by name.

@@ -89,15 +89,18 @@ impl<Q: MatchQueues> Context<Q> {
     /// [`Error::UnknownContext`].
     pub(super) fn end(&self) -> Result<(Vec<RemovedOf<Q>>, u64), Error> {
         let mut all = self.lock_alive(None)?;
+        // First, since a panic in here would lose what has been removed.
+        let shards: Vec<_> = all.shards.iter().map(|_| Place::absent()).collect();
+        let undivided = Place::absent();
         let removed = self.purge(&mut all, &mut |_| true);
         let retired = all.next_count();
         let standing = Standing {
             life: all.undivided.standing.life,
             ..Standing::ABSENT
         };
-        *all.undivided = Place::absent();
-        for shard in &mut all.shards {
-            **shard = Place::absent();
+        *all.undivided = undivided;
+        for (shard, absent) in all.shards.iter_mut().zip(shards) {
+            **shard = absent;
         }
         // A profile of senders may be large.
         *self.config.lock() = Config::default();

@@ -78,13 +78,16 @@ impl Origins {
 ///
 /// # Contract
 /// Every element of an origin is on a list of the origin's path, whatever was learned since, and on one of the lists
-/// of its class.
+/// of its class. No method panics: an element may be lost otherwise, or be stored and never found.
 pub trait Plan: core::fmt::Debug {
     /// Whether the lists of an element depend on its class. If not, a receive whose class is unknown is like any
     /// other.
     const SEPARATES_CLASSES: bool;
 
     /// A plan that has learned nothing.
+    ///
+    /// Engines also call this with `Config::default()`, for places that no context uses: it must succeed with any
+    /// configuration.
     fn from_config(config: &Config) -> Self;
 
     /// How many lists there are; their numbers are below it.

@@ -31,9 +31,13 @@ pub struct Sender {
 ///
 /// # Contract
 /// All entries of one sender are in one lane, until [`searched`](Self::searched) returns true. A
-/// lane's number is below `u32::MAX` and stays its own until the lane is empty.
+/// lane's number is below `u32::MAX` and stays its own until the lane is empty. No method panics: an entry may be lost
+/// otherwise, or be stored and never found.
 pub trait Route: core::fmt::Debug {
     /// A route without lanes.
+    ///
+    /// Engines also call this with `Config::default()`, for places that no context uses: it must succeed with any
+    /// configuration.
     fn from_config(config: &Config) -> Self;
 
     /// See [`MatchQueues::scope`](crate::MatchQueues::scope).
