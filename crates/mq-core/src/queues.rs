@@ -224,7 +224,8 @@ pub trait MatchQueues: Sized {
     /// kept for reuse.
     ///
     /// # Panics
-    /// If dropping a payload panics; the queues are unusable then.
+    /// If dropping a payload panics. Another call drops the rest; until it has, nothing else may be done with the
+    /// queues, except dropping them.
     fn clear(&mut self);
 
     // The numbers of handles.

@@ -142,7 +142,8 @@ impl<Q: MatchQueues> Engine<Q> {
     /// and so does as much memory as if the entries had left one by one.
     ///
     /// # Panics
-    /// If dropping a payload panics; the engine is unusable then.
+    /// If dropping a payload panics. Another call drops the rest; until it has, nothing else may be done with the
+    /// engine, except dropping it.
     pub fn clear(&mut self) {
         self.objects
             .iter_mut()

@@ -100,11 +100,12 @@ impl<K: Copy, T> Slab<K, T> {
     #[cold]
     #[inline(never)]
     fn after_burst(&mut self) {
-        self.far = None;
         self.near.clear();
         self.near.shrink_to(KEEP_SLOTS);
         self.free = NIL;
         self.low = 0;
+        // Last: if dropping a near payload panics, the next call has to come here again.
+        self.far = None;
     }
 
     /// Drops all entries, and keeps as much memory as if they had left one by one. Earlier handles stay
