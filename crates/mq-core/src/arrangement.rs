@@ -44,6 +44,9 @@ pub trait Arrangement: Sized {
     type Place: Copy;
 
     /// Empty queues.
+    ///
+    /// Engines also call this with `Config::default()`, for places that no context uses: it must succeed with any
+    /// configuration.
     fn from_config(config: &Config) -> Self;
 
     /// See [`MatchQueues::scope`].

@@ -72,12 +72,16 @@ use crate::pattern::Pattern;
 pub trait MatchQueues: Sized {
     /// What receives ask for.
     type Pattern: Pattern;
-    /// The caller's payload of a receive.
+    /// The caller's payload of a receive. Payloads are moved several times: box what is larger than some KiB. In a
+    /// build without optimisations, the copies of one of 64 KiB overflow a thread's stack of 2 MiB.
     type Receive;
-    /// The caller's payload of a message.
+    /// The caller's payload of a message, moved as often.
     type Message;
 
     /// Empty queues. Allocates nothing whose size depends on the number of ranks.
+    ///
+    /// Engines also call this with `Config::default()`, for places that no context uses: it must succeed with any
+    /// configuration.
     fn with_config(config: &Config) -> Self;
 
     /// Whether one object serves one context or all of them. Called by [`Engine`](crate::Engine).

@@ -60,10 +60,13 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     ///
     /// # Cost
     /// Takes all locks of the context; visits and sorts its entries. `back` is called with no lock
-    /// held; if it panics, the remaining entries are dropped.
+    /// held.
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
+    ///
+    /// # Panics
+    /// If `back` does: the context no longer exists, and the entries that were not yet handed back are dropped.
     pub fn free_context(
         &self,
         context: impl Into<ContextId>,
