@@ -10,8 +10,8 @@ use crate::handle::{Handle, MessageHandle};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::queues::{
-    Arrive, ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf, Removed, RemovedOf,
-    Scope, ShownOf, TakenOf,
+    Arrive, ArriveOf, EntryOf, EnvelopeOf, FoundMessageOf, FoundReceiveOf, MatchQueues, Post,
+    PostOf, Removed, RemovedOf, Scope, TakenMessageOf,
 };
 pub use crate::slab::Slabs;
 use crate::slab::{LAST_ASKED, Slab};
@@ -313,7 +313,7 @@ impl<A: Arrangement> MatchQueues for A {
         &mut self,
         pattern: &A::Pattern,
         meter: &mut impl Meter,
-    ) -> Option<FoundOf<'_, Self>> {
+    ) -> Option<FoundMessageOf<'_, Self>> {
         let slot = self.peek_unexpected(pattern, meter)?;
         self.slabs().message_in(slot)
     }
@@ -322,12 +322,12 @@ impl<A: Arrangement> MatchQueues for A {
         &mut self,
         envelope: &EnvelopeOf<Self>,
         meter: &mut impl Meter,
-    ) -> Option<ShownOf<'_, Self>> {
+    ) -> Option<FoundReceiveOf<'_, Self>> {
         let slot = self.peek_posted(envelope, meter)?;
         self.slabs().receive_in(slot)
     }
 
-    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+    fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>> {
         let name = message.name();
         let unexpected = &self.slabs().unexpected;
         let slot = unexpected.slot_of(name)?;

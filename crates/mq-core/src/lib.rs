@@ -7,7 +7,7 @@
 //! ```
 //! use mq_core::mpi::{MpiEnvelope, MpiPattern};
 //! use mq_core::structures::Indexed;
-//! use mq_core::{ContextOptions, Engine, Post, Source};
+//! use mq_core::{ContextOptions, Engine, Matched, Post, Source};
 //!
 //! let mut engine: Engine<Indexed<MpiPattern, &str, &[u8]>> = Engine::new();
 //! engine.create_context(0, ContextOptions::new().size(4))?;
@@ -15,7 +15,7 @@
 //! let queued = engine.post(MpiPattern::new(0, Source::Any, 7), "from anyone")?;
 //! assert!(matches!(queued, Post::Queued(_)));
 //! let arrived = engine.arrive(MpiEnvelope::new(0, 3, 7), b"hello")?;
-//! let (_, receive, message) = arrived.matched().expect("a receive was posted");
+//! let Matched { receive, message, .. } = arrived.matched().expect("a receive was posted");
 //! assert_eq!((receive, message), ("from anyone", &b"hello"[..]));
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
@@ -72,8 +72,9 @@ pub use memory::{Footprint, Memory};
 pub use meter::{Meter, Queue, Unmetered, Visits};
 pub use pattern::{BitsOf, Pattern, Source, matches};
 pub use queues::{
-    Arrive, ArriveOf, DeliveredOf, Entry, EntryOf, EnvelopeOf, FoundOf, MatchQueues, Post, PostOf,
-    Removed, RemovedOf, Scope, SeenOf, ShownOf, TakenOf,
+    Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, FoundMessageOf, FoundReceiveOf, MatchQueues,
+    Matched, Post, PostOf, Removed, RemovedOf, Scope, SeenMessageOf, TakenMessageOf,
+    TakenReceiveOf,
 };
 #[cfg(feature = "shared")]
 pub use shared::{SharedContext, SharedEngine};

@@ -3,8 +3,8 @@
 mod outcomes;
 
 pub use self::outcomes::{
-    Arrive, ArriveOf, DeliveredOf, Entry, EntryOf, EnvelopeOf, FoundOf, Post, PostOf, Removed,
-    RemovedOf, SeenOf, ShownOf, TakenOf,
+    Arrive, ArriveOf, Entry, EntryOf, EnvelopeOf, FoundMessageOf, FoundReceiveOf, Matched, Post,
+    PostOf, Removed, RemovedOf, SeenMessageOf, TakenMessageOf, TakenReceiveOf,
 };
 use crate::collective::CollectiveCall;
 use crate::config::Config;
@@ -66,8 +66,8 @@ use crate::pattern::Pattern;
 /// // A message comes first and waits; the receive takes it.
 /// let waits = queues.arrive(MpiEnvelope::new(0, 5, 7), vec![4]);
 /// assert!(matches!(waits, Arrive::Unexpected));
-/// let (_, message, _) = queues.post(MpiPattern::new(0, 5, 7), "second").matched().expect("it waits");
-/// assert_eq!(message, [4]);
+/// let posted = queues.post(MpiPattern::new(0, 5, 7), "second");
+/// assert_eq!(posted.matched().expect("it waits").message, [4]);
 /// ```
 pub trait MatchQueues: Sized {
     /// What receives ask for.
@@ -118,7 +118,7 @@ pub trait MatchQueues: Sized {
     ///
     /// Takes `&mut self` so that a structure may index what is repeatedly asked for.
     #[inline(always)]
-    fn probe(&mut self, pattern: &Self::Pattern) -> Option<SeenOf<'_, Self>> {
+    fn probe(&mut self, pattern: &Self::Pattern) -> Option<SeenMessageOf<'_, Self>> {
         self.probe_metered(pattern, &mut Unmetered)
     }
 
@@ -129,7 +129,7 @@ pub trait MatchQueues: Sized {
     /// One search of the unexpected queue, as for `find` and `probe`.
     #[inline(always)]
     #[must_use = "this is the message"]
-    fn extract(&mut self, pattern: &Self::Pattern) -> Option<TakenOf<Self>> {
+    fn extract(&mut self, pattern: &Self::Pattern) -> Option<TakenMessageOf<Self>> {
         self.extract_metered(pattern, &mut Unmetered)
     }
 
@@ -148,7 +148,7 @@ pub trait MatchQueues: Sized {
     /// Shows the earliest unexpected message that `pattern` matches and names it, so that
     /// [`take`](Self::take) can remove it without another search.
     #[inline(always)]
-    fn find(&mut self, pattern: &Self::Pattern) -> Option<FoundOf<'_, Self>> {
+    fn find(&mut self, pattern: &Self::Pattern) -> Option<FoundMessageOf<'_, Self>> {
         self.find_metered(pattern, &mut Unmetered)
     }
 
@@ -156,7 +156,7 @@ pub trait MatchQueues: Sized {
     /// [`cancel`](Self::cancel) can take it without another search: the mirror image of
     /// [`find`](Self::find), for a caller that compares the first matches of several objects.
     #[inline(always)]
-    fn find_receive(&mut self, envelope: &EnvelopeOf<Self>) -> Option<ShownOf<'_, Self>> {
+    fn find_receive(&mut self, envelope: &EnvelopeOf<Self>) -> Option<FoundReceiveOf<'_, Self>> {
         self.find_receive_metered(envelope, &mut Unmetered)
     }
 
@@ -167,7 +167,7 @@ pub trait MatchQueues: Sized {
     /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
     /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
     #[must_use = "this is the message"]
-    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>>;
+    fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>>;
 
     /// Takes the earliest posted receive that matches a message; otherwise queues nothing. For a
     /// caller that has no room for an unexpected message, or must prepare the message before queueing it.
@@ -176,7 +176,7 @@ pub trait MatchQueues: Sized {
     /// One search of the posted queue, as for `find_receive`.
     #[inline(always)]
     #[must_use = "this is the receive"]
-    fn deliver(&mut self, envelope: &EnvelopeOf<Self>) -> Option<(Self::Pattern, Self::Receive)> {
+    fn deliver(&mut self, envelope: &EnvelopeOf<Self>) -> Option<TakenReceiveOf<Self>> {
         self.deliver_metered(envelope, &mut Unmetered)
     }
 
@@ -325,7 +325,7 @@ pub trait MatchQueues: Sized {
         &mut self,
         pattern: &Self::Pattern,
         meter: &mut impl Meter,
-    ) -> Option<SeenOf<'_, Self>> {
+    ) -> Option<SeenMessageOf<'_, Self>> {
         let (_, envelope, message) = self.find_metered(pattern, meter)?;
         Some((envelope, message))
     }
@@ -335,7 +335,7 @@ pub trait MatchQueues: Sized {
         &mut self,
         pattern: &Self::Pattern,
         meter: &mut impl Meter,
-    ) -> Option<TakenOf<Self>> {
+    ) -> Option<TakenMessageOf<Self>> {
         let (message, ..) = self.find_metered(pattern, meter)?;
         self.take(message)
     }
@@ -345,21 +345,21 @@ pub trait MatchQueues: Sized {
         &mut self,
         pattern: &Self::Pattern,
         meter: &mut impl Meter,
-    ) -> Option<FoundOf<'_, Self>>;
+    ) -> Option<FoundMessageOf<'_, Self>>;
 
     /// [`find_receive`](Self::find_receive), reporting the cost of its search.
     fn find_receive_metered(
         &mut self,
         envelope: &EnvelopeOf<Self>,
         meter: &mut impl Meter,
-    ) -> Option<ShownOf<'_, Self>>;
+    ) -> Option<FoundReceiveOf<'_, Self>>;
 
     /// [`deliver`](Self::deliver), reporting the cost of its search.
     fn deliver_metered(
         &mut self,
         envelope: &EnvelopeOf<Self>,
         meter: &mut impl Meter,
-    ) -> Option<DeliveredOf<Self>> {
+    ) -> Option<TakenReceiveOf<Self>> {
         let (handle, pattern, _) = self.find_receive_metered(envelope, meter)?;
         let receive = self.cancel(handle)?;
         Some((pattern, receive))

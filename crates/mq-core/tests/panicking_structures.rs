@@ -10,8 +10,8 @@ use mq_core::shared::{Divide, Sharding, SharedEngine};
 use mq_core::structures::Indexed;
 use mq_core::{
     Arrive, Budget, Config, ContextId, ContextOptions, Engine, EngineOptions, EntryOf, Error,
-    FoundOf, Handle, MatchQueues, MessageHandle, Meter, Post, Removed, RemovedOf, Scope, ShownOf,
-    Source, TakenOf,
+    FoundMessageOf, FoundReceiveOf, Handle, MatchQueues, MessageHandle, Meter, Post, Removed,
+    RemovedOf, Scope, Source, TakenMessageOf,
 };
 
 thread_local! {
@@ -65,7 +65,7 @@ impl MatchQueues for Queues {
         &mut self,
         pattern: &MpiPattern,
         meter: &mut impl Meter,
-    ) -> Option<FoundOf<'_, Self>> {
+    ) -> Option<FoundMessageOf<'_, Self>> {
         self.0.find_metered(pattern, meter)
     }
 
@@ -73,11 +73,11 @@ impl MatchQueues for Queues {
         &mut self,
         envelope: &MpiEnvelope,
         meter: &mut impl Meter,
-    ) -> Option<ShownOf<'_, Self>> {
+    ) -> Option<FoundReceiveOf<'_, Self>> {
         self.0.find_receive_metered(envelope, meter)
     }
 
-    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+    fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>> {
         self.0.take(message)
     }
 

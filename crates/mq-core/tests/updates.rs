@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::{
-    Config, ContextId, ContextOptions, Engine, EntryOf, FoundOf, Handle, MatchQueues,
-    MessageHandle, Meter, RemovedOf, Scope, ShownOf, TakenOf,
+    Config, ContextId, ContextOptions, Engine, EntryOf, FoundMessageOf, FoundReceiveOf, Handle,
+    MatchQueues, MessageHandle, Meter, RemovedOf, Scope, TakenMessageOf,
 };
 
 thread_local! {
@@ -33,7 +33,11 @@ impl MatchQueues for Listener {
         TOLD.with_borrow_mut(|told| told.push((config.size, config.allow_overtaking)));
     }
 
-    fn find_metered(&mut self, _: &MpiPattern, _: &mut impl Meter) -> Option<FoundOf<'_, Self>> {
+    fn find_metered(
+        &mut self,
+        _: &MpiPattern,
+        _: &mut impl Meter,
+    ) -> Option<FoundMessageOf<'_, Self>> {
         None
     }
 
@@ -41,11 +45,11 @@ impl MatchQueues for Listener {
         &mut self,
         _: &MpiEnvelope,
         _: &mut impl Meter,
-    ) -> Option<ShownOf<'_, Self>> {
+    ) -> Option<FoundReceiveOf<'_, Self>> {
         None
     }
 
-    fn take(&mut self, _: MessageHandle) -> Option<TakenOf<Self>> {
+    fn take(&mut self, _: MessageHandle) -> Option<TakenMessageOf<Self>> {
         None
     }
 

@@ -4,9 +4,9 @@ use core::mem;
 use std::collections::VecDeque;
 
 use mq_core::{
-    Arrive, ArriveOf, Config, Entry, EntryOf, Envelope, EnvelopeOf, FoundOf, Handle, MatchQueues,
-    MessageHandle, Meter, Pattern, Post, PostOf, Queue, Removed, RemovedOf, Scope, SeenOf, ShownOf,
-    TakenOf, matches,
+    Arrive, ArriveOf, Config, Entry, EntryOf, Envelope, EnvelopeOf, FoundMessageOf, FoundReceiveOf,
+    Handle, MatchQueues, MessageHandle, Meter, Pattern, Post, PostOf, Queue, Removed, RemovedOf,
+    Scope, SeenMessageOf, TakenMessageOf, matches,
 };
 
 /// An ordered list of receives and one of messages, searched from the front.
@@ -121,7 +121,11 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         Arrive::Unexpected
     }
 
-    fn extract_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<TakenOf<Self>> {
+    fn extract_metered(
+        &mut self,
+        pattern: &P,
+        meter: &mut impl Meter,
+    ) -> Option<TakenMessageOf<Self>> {
         let position = self.first_message(pattern, meter)?;
         let (_, envelope, message) = at(&mut self.unexpected, position);
         Some((envelope, message))
@@ -137,13 +141,21 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         Some((pattern, receive))
     }
 
-    fn probe_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<SeenOf<'_, Self>> {
+    fn probe_metered(
+        &mut self,
+        pattern: &P,
+        meter: &mut impl Meter,
+    ) -> Option<SeenMessageOf<'_, Self>> {
         let position = self.first_message(pattern, meter)?;
         let (_, envelope, message) = &self.unexpected[position];
         Some((*envelope, message))
     }
 
-    fn find_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<FoundOf<'_, Self>> {
+    fn find_metered(
+        &mut self,
+        pattern: &P,
+        meter: &mut impl Meter,
+    ) -> Option<FoundMessageOf<'_, Self>> {
         let position = self.first_message(pattern, meter)?;
         let (sequence, envelope, message) = &self.unexpected[position];
         Some((message_name(*envelope, *sequence), *envelope, message))
@@ -153,13 +165,13 @@ impl<P: Pattern, R, M> MatchQueues for Oracle<P, R, M> {
         &mut self,
         envelope: &EnvelopeOf<Self>,
         meter: &mut impl Meter,
-    ) -> Option<ShownOf<'_, Self>> {
+    ) -> Option<FoundReceiveOf<'_, Self>> {
         let position = self.first_receive(envelope, meter)?;
         let (sequence, pattern, receive) = &self.posted[position];
         Some((receive_name(*pattern, *sequence), *pattern, receive))
     }
 
-    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+    fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>> {
         let named = |entry: &(u64, _, _)| entry.0 == message.sequence();
         let position = self.unexpected.iter().position(named)?;
         let (_, envelope, message) = at(&mut self.unexpected, position);

@@ -5,7 +5,9 @@ use super::ledger::Ledger;
 use crate::error::{Error, Refused};
 use crate::handle::{Handle, MessageHandle};
 use crate::meter::{Meter, Unmetered};
-use crate::queues::{DeliveredOf, EnvelopeOf, FoundOf, MatchQueues, ShownOf, TakenOf};
+use crate::queues::{
+    EnvelopeOf, FoundMessageOf, FoundReceiveOf, MatchQueues, TakenMessageOf, TakenReceiveOf,
+};
 
 /// Steps in halves, each as in [`MatchQueues`] after checking its arguments: for a library that must
 /// act between search and insertion.
@@ -33,7 +35,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// # Errors
     /// As for [`post`](Self::post).
     #[inline]
-    pub fn extract(&mut self, pattern: &Q::Pattern) -> Result<Option<TakenOf<Q>>, Error> {
+    pub fn extract(&mut self, pattern: &Q::Pattern) -> Result<Option<TakenMessageOf<Q>>, Error> {
         self.extract_metered(pattern, &mut Unmetered)
     }
 
@@ -46,7 +48,7 @@ impl<Q: MatchQueues> Engine<Q> {
         &mut self,
         pattern: &Q::Pattern,
         meter: &mut impl Meter,
-    ) -> Result<Option<TakenOf<Q>>, Error> {
+    ) -> Result<Option<TakenMessageOf<Q>>, Error> {
         let object = self.for_pattern(pattern)?;
         let taken = self.objects[object].queues.extract_metered(pattern, meter);
         if self.ledger.is_some() {
@@ -56,7 +58,7 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     #[cold]
-    fn note_taken(&mut self, taken: &Option<TakenOf<Q>>) {
+    fn note_taken(&mut self, taken: &Option<TakenMessageOf<Q>>) {
         if let (Some(ledger), Some((envelope, message))) = (&mut self.ledger, taken) {
             ledger.release(envelope, message);
         }
@@ -67,7 +69,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// # Errors
     /// As for [`post`](Self::post).
     #[inline]
-    pub fn find(&mut self, pattern: &Q::Pattern) -> Result<Option<FoundOf<'_, Q>>, Error> {
+    pub fn find(&mut self, pattern: &Q::Pattern) -> Result<Option<FoundMessageOf<'_, Q>>, Error> {
         self.find_metered(pattern, &mut Unmetered)
     }
 
@@ -80,7 +82,7 @@ impl<Q: MatchQueues> Engine<Q> {
         &mut self,
         pattern: &Q::Pattern,
         meter: &mut impl Meter,
-    ) -> Result<Option<FoundOf<'_, Q>>, Error> {
+    ) -> Result<Option<FoundMessageOf<'_, Q>>, Error> {
         let object = self.for_pattern(pattern)?;
         Ok(self.objects[object].queues.find_metered(pattern, meter))
     }
@@ -89,7 +91,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// the queue.
     #[inline]
     #[must_use = "this is the message"]
-    pub fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {
+    pub fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Q>> {
         let context = self.directory.get(message.context())?;
         let taken = self.objects[context.object()].queues.take(message);
         if self.ledger.is_some() {
@@ -103,7 +105,10 @@ impl<Q: MatchQueues> Engine<Q> {
     /// # Errors
     /// Nothing has changed if the context is unknown or the rank out of range.
     #[inline]
-    pub fn deliver(&mut self, envelope: &EnvelopeOf<Q>) -> Result<Option<DeliveredOf<Q>>, Error> {
+    pub fn deliver(
+        &mut self,
+        envelope: &EnvelopeOf<Q>,
+    ) -> Result<Option<TakenReceiveOf<Q>>, Error> {
         self.deliver_metered(envelope, &mut Unmetered)
     }
 
@@ -116,7 +121,7 @@ impl<Q: MatchQueues> Engine<Q> {
         &mut self,
         envelope: &EnvelopeOf<Q>,
         meter: &mut impl Meter,
-    ) -> Result<Option<DeliveredOf<Q>>, Error> {
+    ) -> Result<Option<TakenReceiveOf<Q>>, Error> {
         let object = self.for_envelope(envelope)?;
         Ok(self.objects[object].queues.deliver_metered(envelope, meter))
     }
@@ -129,7 +134,7 @@ impl<Q: MatchQueues> Engine<Q> {
     pub fn find_receive(
         &mut self,
         envelope: &EnvelopeOf<Q>,
-    ) -> Result<Option<ShownOf<'_, Q>>, Error> {
+    ) -> Result<Option<FoundReceiveOf<'_, Q>>, Error> {
         self.find_receive_metered(envelope, &mut Unmetered)
     }
 
@@ -142,7 +147,7 @@ impl<Q: MatchQueues> Engine<Q> {
         &mut self,
         envelope: &EnvelopeOf<Q>,
         meter: &mut impl Meter,
-    ) -> Result<Option<ShownOf<'_, Q>>, Error> {
+    ) -> Result<Option<FoundReceiveOf<'_, Q>>, Error> {
         let object = self.for_envelope(envelope)?;
         let queues = &mut self.objects[object].queues;
         Ok(queues.find_receive_metered(envelope, meter))

@@ -9,7 +9,7 @@ use crate::error::{Error, Refused};
 use crate::handle::Handle;
 use crate::meter::{Meter, Unmetered};
 use crate::pattern::{Pattern, Source};
-use crate::queues::{Arrive, ArriveOf, EnvelopeOf, MatchQueues, Post, PostOf, SeenOf};
+use crate::queues::{Arrive, ArriveOf, EnvelopeOf, MatchQueues, Post, PostOf, SeenMessageOf};
 
 /// The operations, each as in [`MatchQueues`] after checking its arguments.
 impl<Q: MatchQueues> Engine<Q> {
@@ -241,7 +241,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// # Errors
     /// As for [`post`](Self::post).
     #[inline]
-    pub fn probe(&mut self, pattern: &Q::Pattern) -> Result<Option<SeenOf<'_, Q>>, Error> {
+    pub fn probe(&mut self, pattern: &Q::Pattern) -> Result<Option<SeenMessageOf<'_, Q>>, Error> {
         self.probe_metered(pattern, &mut Unmetered)
     }
 
@@ -254,7 +254,7 @@ impl<Q: MatchQueues> Engine<Q> {
         &mut self,
         pattern: &Q::Pattern,
         meter: &mut impl Meter,
-    ) -> Result<Option<SeenOf<'_, Q>>, Error> {
+    ) -> Result<Option<SeenMessageOf<'_, Q>>, Error> {
         let object = self.for_pattern(pattern)?;
         Ok(self.objects[object].queues.probe_metered(pattern, meter))
     }

@@ -41,21 +41,36 @@ pub enum Arrive<P, R, M> {
     Unexpected,
 }
 
+/// A receive and the message that it took: see [`Post::matched`] and [`Arrive::matched`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Matched<K, R, M> {
+    /// What the one of the two that was queued was matched by: the envelope of a message, the pattern of a receive.
+    pub key: K,
+    /// The receive.
+    pub receive: R,
+    /// The message.
+    pub message: M,
+}
+
 impl<E, R, M> Post<E, R, M> {
-    /// The envelope, the message, and the receive that took it; `None` if the receive waits.
+    /// The receive and the message that it took, with the message's envelope as key; `None` if the receive was queued.
     #[inline]
-    pub fn matched(self) -> Option<(E, M, R)> {
+    pub fn matched(self) -> Option<Matched<E, R, M>> {
         match self {
             Self::Matched {
-                envelope,
+                envelope: key,
                 message,
                 receive,
-            } => Some((envelope, message, receive)),
+            } => Some(Matched {
+                key,
+                receive,
+                message,
+            }),
             Self::Queued(_) => None,
         }
     }
 
-    /// The name of a receive that waits.
+    /// The handle of the queued receive; `None` if a message was there for it.
     #[inline]
     pub const fn handle(&self) -> Option<Handle> {
         match *self {
@@ -66,15 +81,19 @@ impl<E, R, M> Post<E, R, M> {
 }
 
 impl<P, R, M> Arrive<P, R, M> {
-    /// The pattern, the receive, and the message that it takes; `None` if the message waits.
+    /// The receive and the message that it took, with the receive's pattern as key; `None` if the message was queued.
     #[inline]
-    pub fn matched(self) -> Option<(P, R, M)> {
+    pub fn matched(self) -> Option<Matched<P, R, M>> {
         match self {
             Self::Matched {
-                pattern,
+                pattern: key,
                 receive,
                 message,
-            } => Some((pattern, receive, message)),
+            } => Some(Matched {
+                key,
+                receive,
+                message,
+            }),
             Self::Unexpected => None,
         }
     }
@@ -148,24 +167,24 @@ pub type PostOf<Q> = Post<EnvelopeOf<Q>, <Q as MatchQueues>::Receive, <Q as Matc
 pub type ArriveOf<Q> =
     Arrive<<Q as MatchQueues>::Pattern, <Q as MatchQueues>::Receive, <Q as MatchQueues>::Message>;
 
-/// An unexpected message taken out of a structure.
-pub type TakenOf<Q> = (EnvelopeOf<Q>, <Q as MatchQueues>::Message);
+/// An unexpected message, taken out of its queue.
+pub type TakenMessageOf<Q> = (EnvelopeOf<Q>, <Q as MatchQueues>::Message);
 
-/// A posted receive taken out of a structure.
-pub type DeliveredOf<Q> = (<Q as MatchQueues>::Pattern, <Q as MatchQueues>::Receive);
+/// A posted receive, taken out of its queue.
+pub type TakenReceiveOf<Q> = (<Q as MatchQueues>::Pattern, <Q as MatchQueues>::Receive);
 
-/// An unexpected message shown and left in place.
-pub type SeenOf<'a, Q> = (EnvelopeOf<Q>, &'a <Q as MatchQueues>::Message);
+/// An unexpected message that stays in its queue.
+pub type SeenMessageOf<'a, Q> = (EnvelopeOf<Q>, &'a <Q as MatchQueues>::Message);
 
-/// An unexpected message shown, named and left in place.
-pub type FoundOf<'a, Q> = (
+/// An unexpected message that stays in its queue, and the handle by which it can be taken.
+pub type FoundMessageOf<'a, Q> = (
     MessageHandle,
     EnvelopeOf<Q>,
     &'a <Q as MatchQueues>::Message,
 );
 
-/// A posted receive shown, named and left in place.
-pub type ShownOf<'a, Q> = (
+/// A posted receive that stays in its queue, and the handle by which it can be cancelled.
+pub type FoundReceiveOf<'a, Q> = (
     Handle,
     <Q as MatchQueues>::Pattern,
     &'a <Q as MatchQueues>::Receive,

@@ -6,7 +6,7 @@ use super::sync::MutexGuard;
 use crate::config::Config;
 use crate::envelope::ContextId;
 use crate::handle::{Handle, MessageHandle};
-use crate::queues::{Entry, EntryOf, EnvelopeOf, MatchQueues, SeenOf, TakenOf};
+use crate::queues::{Entry, EntryOf, EnvelopeOf, MatchQueues, SeenMessageOf, TakenMessageOf};
 
 /// The locks that an operation holds.
 pub(super) enum Held<'a, Q> {
@@ -33,7 +33,7 @@ pub(super) struct All<'a, Q> {
 impl<Q: MatchQueues> All<'_, Q> {
     /// Takes the earliest message of the earliest place: what came before the context was divided,
     /// then the smallest number.
-    pub(super) fn extract(&mut self, pattern: &Q::Pattern) -> Option<TakenOf<Q>> {
+    pub(super) fn extract(&mut self, pattern: &Q::Pattern) -> Option<TakenMessageOf<Q>> {
         let found = match self.undivided.queues.find(pattern) {
             Some((elder, ..)) => Ok(elder),
             None => Err(self.earliest(pattern)?.1),
@@ -48,7 +48,7 @@ impl<Q: MatchQueues> All<'_, Q> {
     }
 
     /// Takes a message out of the undivided queues by name.
-    pub(super) fn take_elder(&mut self, message: MessageHandle) -> Option<TakenOf<Q>> {
+    pub(super) fn take_elder(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Q>> {
         let taken = self.undivided.queues.take(message)?;
         self.elder_left(&taken.0);
         Some(taken)
@@ -64,7 +64,7 @@ impl<Q: MatchQueues> All<'_, Q> {
     }
 
     /// Shows the message that [`extract`](Self::extract) would take.
-    pub(super) fn probe(&mut self, pattern: &Q::Pattern) -> Option<SeenOf<'_, Q>> {
+    pub(super) fn probe(&mut self, pattern: &Q::Pattern) -> Option<SeenMessageOf<'_, Q>> {
         let shard = match self.undivided.queues.probe(pattern) {
             Some(_) => None,
             None => Some(self.earliest(pattern)?.1),

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::numbers::count_of;
 use super::place::{OPEN, Place};
 use crate::handle::Handle;
-use crate::queues::{DeliveredOf, EnvelopeOf, MatchQueues, TakenOf};
+use crate::queues::{EnvelopeOf, MatchQueues, TakenMessageOf, TakenReceiveOf};
 
 impl<Q: MatchQueues> Context<Q> {
     /// Takes a message that came before the context was divided: it is earlier than everything in the
@@ -14,7 +14,7 @@ impl<Q: MatchQueues> Context<Q> {
         &self,
         shard: &mut Place<Q>,
         pattern: &Q::Pattern,
-    ) -> Option<TakenOf<Q>> {
+    ) -> Option<TakenMessageOf<Q>> {
         if shard.elders == 0 {
             return None;
         }
@@ -29,7 +29,7 @@ impl<Q: MatchQueues> Context<Q> {
         &self,
         place: &mut Place<Q>,
         envelope: &EnvelopeOf<Q>,
-    ) -> Option<DeliveredOf<Q>> {
+    ) -> Option<TakenReceiveOf<Q>> {
         // Nothing in the undivided queues is for it. [GATE-CLOSE] [GATE-OPEN]
         if place.gate == OPEN {
             return place.queues.deliver(envelope);
@@ -42,7 +42,7 @@ impl<Q: MatchQueues> Context<Q> {
         &self,
         shard: &mut Place<Q>,
         envelope: &EnvelopeOf<Q>,
-    ) -> Option<DeliveredOf<Q>> {
+    ) -> Option<TakenReceiveOf<Q>> {
         let here = shard.queues.find_receive(envelope).map(name);
         // Nothing in the undivided queues is earlier. [GATE-CLOSE] [GATE-OPEN]
         if let Some((handle, pattern)) = here
@@ -83,7 +83,7 @@ fn take<Q: MatchQueues>(
     queues: &mut Q,
     handle: Handle,
     pattern: Q::Pattern,
-) -> Option<DeliveredOf<Q>> {
+) -> Option<TakenReceiveOf<Q>> {
     let receive = queues.cancel(handle);
     debug_assert!(receive.is_some(), "it was found under the same lock");
     Some((pattern, receive?))

@@ -12,7 +12,7 @@ use crate::handle::{Handle, MessageHandle};
 use crate::meter::Unmetered;
 use crate::pattern::{Pattern, Source};
 use crate::queues::{
-    Arrive, ArriveOf, DeliveredOf, EnvelopeOf, MatchQueues, Post, PostOf, TakenOf,
+    Arrive, ArriveOf, EnvelopeOf, MatchQueues, Post, PostOf, TakenMessageOf, TakenReceiveOf,
 };
 
 /// The operations. Each locks what it reaches, checks with the place that the context exists and
@@ -73,7 +73,7 @@ impl<Q: MatchQueues> Context<Q> {
         &self,
         life: MeantLife,
         pattern: &Q::Pattern,
-    ) -> Result<Option<TakenOf<Q>>, Error> {
+    ) -> Result<Option<TakenMessageOf<Q>>, Error> {
         let mut held = self.hold_for_pattern(life, pattern)?;
         let taken = match &mut held {
             Held::One(_, place) => match self.extract_elder(place, pattern) {
@@ -178,7 +178,7 @@ impl<Q: MatchQueues> Context<Q> {
         &self,
         life: MeantLife,
         envelope: &EnvelopeOf<Q>,
-    ) -> Result<Option<DeliveredOf<Q>>, Error> {
+    ) -> Result<Option<TakenReceiveOf<Q>>, Error> {
         let mut place = self.hold_for_envelope(life, envelope)?;
         Ok(self.deliver_at(&mut place, envelope))
     }
@@ -196,7 +196,11 @@ impl<Q: MatchQueues> Context<Q> {
         Some(receive)
     }
 
-    pub(super) fn take(&self, life: MeantLife, message: MessageHandle) -> Option<TakenOf<Q>> {
+    pub(super) fn take(
+        &self,
+        life: MeantLife,
+        message: MessageHandle,
+    ) -> Option<TakenMessageOf<Q>> {
         let taken = match PlaceId::of(message.name()) {
             // The shard that it concerns is told that it has left.
             PlaceId::UNDIVIDED => self.lock_alive(life).ok()?.take_elder(message)?,

@@ -11,7 +11,7 @@ use crate::envelope::ContextId;
 use crate::error::{Error, Refused};
 use crate::handle::{Handle, MessageHandle};
 use crate::queues::{
-    ArriveOf, DeliveredOf, EntryOf, EnvelopeOf, MatchQueues, PostOf, RemovedOf, TakenOf,
+    ArriveOf, EntryOf, EnvelopeOf, MatchQueues, PostOf, RemovedOf, TakenMessageOf, TakenReceiveOf,
 };
 
 /// One context of a [`SharedEngine`](super::SharedEngine), without the lookup: for the communicator
@@ -138,7 +138,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     ///
     /// # Errors
     /// As for the method of [`SharedEngine`](super::SharedEngine), and [`Error::OtherContext`].
-    pub fn extract(&self, pattern: &Q::Pattern) -> Result<Option<TakenOf<Q>>, Error> {
+    pub fn extract(&self, pattern: &Q::Pattern) -> Result<Option<TakenMessageOf<Q>>, Error> {
         self.context.extract(Some(self.life), pattern)
     }
 
@@ -147,7 +147,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     ///
     /// # Errors
     /// As for the method of [`SharedEngine`](super::SharedEngine), and [`Error::OtherContext`].
-    pub fn deliver(&self, envelope: &EnvelopeOf<Q>) -> Result<Option<DeliveredOf<Q>>, Error> {
+    pub fn deliver(&self, envelope: &EnvelopeOf<Q>) -> Result<Option<TakenReceiveOf<Q>>, Error> {
         self.context.deliver(Some(self.life), envelope)
     }
 
@@ -163,7 +163,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
     /// Takes an unexpected message out by name; `None` if it has already left the queue: see
     /// [`SharedEngine::take`](super::SharedEngine::take).
     #[must_use = "this is the message"]
-    pub fn take(&self, message: MessageHandle) -> Option<TakenOf<Q>> {
+    pub fn take(&self, message: MessageHandle) -> Option<TakenMessageOf<Q>> {
         let own = message.context() == self.context.id;
         own.then(|| self.context.take(Some(self.life), message))
             .flatten()

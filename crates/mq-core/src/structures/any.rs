@@ -9,7 +9,8 @@ use crate::memory::{Footprint, Memory};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::queues::{
-    ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, PostOf, RemovedOf, Scope, ShownOf, TakenOf,
+    ArriveOf, EntryOf, EnvelopeOf, FoundMessageOf, FoundReceiveOf, MatchQueues, PostOf, RemovedOf,
+    Scope, TakenMessageOf,
 };
 
 macro_rules! any_queues {
@@ -265,7 +266,11 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
         each!(self, queues => queues.probe_metered(pattern, meter))
     }
 
-    fn find_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<FoundOf<'_, Self>> {
+    fn find_metered(
+        &mut self,
+        pattern: &P,
+        meter: &mut impl Meter,
+    ) -> Option<FoundMessageOf<'_, Self>> {
         each!(self, queues => queues.find_metered(pattern, meter))
     }
 
@@ -273,11 +278,11 @@ impl<P: Pattern, R, M> MatchQueues for AnyQueues<P, R, M> {
         &mut self,
         envelope: &P::Envelope,
         meter: &mut impl Meter,
-    ) -> Option<ShownOf<'_, Self>> {
+    ) -> Option<FoundReceiveOf<'_, Self>> {
         each!(self, queues => queues.find_receive_metered(envelope, meter))
     }
 
-    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+    fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>> {
         each!(self, queues => queues.take(message))
     }
 

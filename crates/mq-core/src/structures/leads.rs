@@ -13,7 +13,8 @@ use crate::memory::{Footprint, Memory, vec_bytes};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::queues::{
-    ArriveOf, EntryOf, EnvelopeOf, FoundOf, MatchQueues, PostOf, RemovedOf, Scope, ShownOf, TakenOf,
+    ArriveOf, EntryOf, EnvelopeOf, FoundMessageOf, FoundReceiveOf, MatchQueues, PostOf, RemovedOf,
+    Scope, TakenMessageOf,
 };
 use crate::slab::LAST_ASKED;
 
@@ -187,7 +188,7 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         &mut self,
         pattern: &S::Pattern,
         meter: &mut impl Meter,
-    ) -> Option<FoundOf<'_, Self>> {
+    ) -> Option<FoundMessageOf<'_, Self>> {
         self.find_mut(pattern.context(), meter)?
             .find_metered(pattern, meter)
     }
@@ -196,12 +197,12 @@ impl<S: MatchQueues> MatchQueues for Leads<S> {
         &mut self,
         envelope: &EnvelopeOf<S>,
         meter: &mut impl Meter,
-    ) -> Option<ShownOf<'_, Self>> {
+    ) -> Option<FoundReceiveOf<'_, Self>> {
         self.find_mut(envelope.context(), meter)?
             .find_receive_metered(envelope, meter)
     }
 
-    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+    fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>> {
         self.find_mut(message.context(), &mut crate::Unmetered)?
             .take(message)
     }

@@ -5,9 +5,9 @@ use mq_core::shared::{Divide, Sharding, SharedEngine};
 use mq_core::structures::{Kind, List};
 use mq_core::tagged::TaggedPattern;
 use mq_core::{
-    Arrive, Budget, Config, ContextOptions, EngineOptions, EntryOf, EnvelopeOf, FoundOf, Handle,
-    MatchQueues, MessageHandle, Meter, Rank, RemovedOf, Scope, ShownOf, Source, TakenOf, Used,
-    matches,
+    Arrive, Budget, Config, ContextOptions, EngineOptions, EntryOf, EnvelopeOf, FoundMessageOf,
+    FoundReceiveOf, Handle, MatchQueues, MessageHandle, Meter, Rank, RemovedOf, Scope, Source,
+    TakenMessageOf, Used, matches,
 };
 
 use self::deques::Deques;
@@ -67,17 +67,17 @@ impl<const FAULT: u8> MatchQueues for Least<FAULT> {
         &mut self,
         pattern: &MpiPattern,
         meter: &mut impl Meter,
-    ) -> Option<FoundOf<'_, Self>> {
+    ) -> Option<FoundMessageOf<'_, Self>> {
         self.0.find_metered(pattern, meter)
     }
     fn find_receive_metered(
         &mut self,
         envelope: &EnvelopeOf<Self>,
         meter: &mut impl Meter,
-    ) -> Option<ShownOf<'_, Self>> {
+    ) -> Option<FoundReceiveOf<'_, Self>> {
         self.0.find_receive_metered(envelope, meter)
     }
-    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+    fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>> {
         self.0.take(message)
     }
     fn queue_receive(&mut self, pattern: MpiPattern, receive: u32) -> Handle {

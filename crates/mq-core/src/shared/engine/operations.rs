@@ -6,7 +6,7 @@ use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
 use crate::handle::{Handle, MessageHandle};
 use crate::pattern::Pattern;
-use crate::queues::{ArriveOf, DeliveredOf, EnvelopeOf, MatchQueues, PostOf, TakenOf};
+use crate::queues::{ArriveOf, EnvelopeOf, MatchQueues, PostOf, TakenMessageOf, TakenReceiveOf};
 
 /// The operations, each as in [`MatchQueues`] after checking its arguments.
 ///
@@ -85,7 +85,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     ///
     /// # Errors
     /// As for [`post`](Self::post).
-    pub fn extract(&self, pattern: &Q::Pattern) -> Result<Option<TakenOf<Q>>, Error> {
+    pub fn extract(&self, pattern: &Q::Pattern) -> Result<Option<TakenMessageOf<Q>>, Error> {
         self.find(pattern.context())?.extract(None, pattern)
     }
 
@@ -93,7 +93,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     ///
     /// # Errors
     /// Nothing has changed if the context is unknown or the rank out of range.
-    pub fn deliver(&self, envelope: &EnvelopeOf<Q>) -> Result<Option<DeliveredOf<Q>>, Error> {
+    pub fn deliver(&self, envelope: &EnvelopeOf<Q>) -> Result<Option<TakenReceiveOf<Q>>, Error> {
         self.find(envelope.context())?.deliver(None, envelope)
     }
 
@@ -134,7 +134,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// One lock, or all of the context for a message from before it was divided; otherwise as
     /// [`MatchQueues::take`].
     #[must_use = "this is the message"]
-    pub fn take(&self, message: MessageHandle) -> Option<TakenOf<Q>> {
+    pub fn take(&self, message: MessageHandle) -> Option<TakenMessageOf<Q>> {
         self.directory.get(message.context())?.take(None, message)
     }
 

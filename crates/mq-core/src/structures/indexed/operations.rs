@@ -9,7 +9,10 @@ use crate::envelope::Envelope;
 use crate::handle::{Handle, MessageHandle};
 use crate::meter::Meter;
 use crate::pattern::Pattern;
-use crate::queues::{Arrive, Entry, FoundOf, MatchQueues, Post, Removed, Scope, ShownOf, TakenOf};
+use crate::queues::{
+    Arrive, Entry, FoundMessageOf, FoundReceiveOf, MatchQueues, Post, Removed, Scope,
+    TakenMessageOf,
+};
 use crate::slab::{LAST_ASKED, Window};
 
 impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
@@ -143,7 +146,11 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         }
     }
 
-    fn find_metered(&mut self, pattern: &P, meter: &mut impl Meter) -> Option<FoundOf<'_, Self>> {
+    fn find_metered(
+        &mut self,
+        pattern: &P,
+        meter: &mut impl Meter,
+    ) -> Option<FoundMessageOf<'_, Self>> {
         let slot = self.peek_unexpected(pattern, meter)?;
         self.slabs.message_in(slot)
     }
@@ -152,12 +159,12 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         &mut self,
         envelope: &P::Envelope,
         meter: &mut impl Meter,
-    ) -> Option<ShownOf<'_, Self>> {
+    ) -> Option<FoundReceiveOf<'_, Self>> {
         let slot = self.peek_posted(envelope, meter)?;
         self.slabs.receive_in(slot)
     }
 
-    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+    fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>> {
         let name = message.name();
         let unexpected = &self.slabs.unexpected;
         let slot = self

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::{
-    Config, Entry, EntryOf, EnvelopeOf, FoundOf, Handle, MatchQueues, MessageHandle, Meter,
-    Removed, RemovedOf, Scope, ShownOf, TakenOf, matches,
+    Config, Entry, EntryOf, EnvelopeOf, FoundMessageOf, FoundReceiveOf, Handle, MatchQueues,
+    MessageHandle, Meter, Removed, RemovedOf, Scope, TakenMessageOf, matches,
 };
 
 pub(super) const NOTHING: u8 = 0;
@@ -48,7 +48,11 @@ impl<const FAULT: u8, T> MatchQueues for Deques<FAULT, T> {
     fn scope(_: &Config) -> Scope {
         Scope::Process
     }
-    fn find_metered(&mut self, of: &MpiPattern, _: &mut impl Meter) -> Option<FoundOf<'_, Self>> {
+    fn find_metered(
+        &mut self,
+        of: &MpiPattern,
+        _: &mut impl Meter,
+    ) -> Option<FoundMessageOf<'_, Self>> {
         let mut all = self.unexpected.iter();
         let found = all.find(|(_, envelope, _)| matches(of, envelope))?;
         Some((name_of(found), found.1, &found.2))
@@ -57,7 +61,7 @@ impl<const FAULT: u8, T> MatchQueues for Deques<FAULT, T> {
         &mut self,
         of: &EnvelopeOf<Self>,
         _: &mut impl Meter,
-    ) -> Option<ShownOf<'_, Self>> {
+    ) -> Option<FoundReceiveOf<'_, Self>> {
         let mut all = self.posted.iter();
         let (number, pattern, receive) = all.find(|(_, pattern, _)| matches(pattern, of))?;
         Some((
@@ -66,7 +70,7 @@ impl<const FAULT: u8, T> MatchQueues for Deques<FAULT, T> {
             receive,
         ))
     }
-    fn take(&mut self, message: MessageHandle) -> Option<TakenOf<Self>> {
+    fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>> {
         let at = self.unexpected.iter().position(|m| name_of(m) == message)?;
         let (_, envelope, message) = self.unexpected.remove(at)?;
         Some((envelope, message))
