@@ -211,7 +211,7 @@ pub(crate) fn arrive_by_parts<A: Arrangement>(
     }
 }
 
-/// Stores a receive that is to be linked next, and names it.
+/// Stores a receive that is to be linked next.
 #[inline]
 pub(crate) fn store_receive<P: Pattern, R>(
     posted: &mut Slab<P, R>,
@@ -223,7 +223,7 @@ pub(crate) fn store_receive<P: Pattern, R>(
     (slot, Handle::new(pattern.context(), slot, sequence))
 }
 
-/// Stores a message that is to be linked next, and names it.
+/// Stores a message that is to be linked next.
 #[inline]
 pub(crate) fn store_message<E: Envelope, M>(
     unexpected: &mut Slab<E, M>,
@@ -232,8 +232,8 @@ pub(crate) fn store_message<E: Envelope, M>(
 ) -> (u32, MessageHandle) {
     let sequence = unexpected.next_sequence();
     let slot = unexpected.insert(envelope, message, 0);
-    let name = Handle::new(envelope.context(), slot, sequence);
-    (slot, MessageHandle::new(name))
+    let handle = Handle::new(envelope.context(), slot, sequence);
+    (slot, MessageHandle::new(handle))
 }
 
 #[inline]
@@ -328,10 +328,10 @@ impl<A: Arrangement> MatchQueues for A {
     }
 
     fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>> {
-        let name = message.name();
+        let handle = message.handle();
         let unexpected = &self.slabs().unexpected;
-        let slot = unexpected.slot_of(name)?;
-        if unexpected.key(slot).context() != name.context() {
+        let slot = unexpected.slot_of(handle)?;
+        if unexpected.key(slot).context() != handle.context() {
             return None;
         }
         Some(take_unexpected(self, slot))

@@ -1,10 +1,10 @@
-//! Handles: names of queued entries. A handle may safely outlive its entry.
+//! Handles of queued entries. A handle may safely outlive its entry.
 
 use core::fmt;
 
 use crate::envelope::ContextId;
 
-/// The name of one queued receive.
+/// Identifies one queued receive.
 ///
 /// The sequence number is never given twice in a context, not even when the context is freed and
 /// created again. A handle kept after its receive was matched, cancelled or purged therefore names
@@ -23,7 +23,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Names the entry with number `sequence` in storage slot `slot`. For authors of structures.
+    /// The handle of the entry with number `sequence` in storage slot `slot`. For authors of structures.
     #[inline(always)]
     #[must_use]
     pub const fn new(context: ContextId, slot: u32, sequence: u64) -> Self {
@@ -57,19 +57,18 @@ impl Handle {
     }
 }
 
-/// The name of one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find),
+/// Identifies one unexpected message, from [`MatchQueues::find`](crate::MatchQueues::find),
 /// [`visit`](crate::MatchQueues::visit) or [`queue_message`](crate::MatchQueues::queue_message). It is as safe to keep
 /// as a [`Handle`], but does not name a receive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MessageHandle(Handle);
 
 impl MessageHandle {
-    /// Names the message that a [`Handle`] of the unexpected queue would. For authors of
-    /// structures.
+    /// The handle of a message, from a [`Handle`] within the unexpected queue. For authors of structures.
     #[inline(always)]
     #[must_use]
-    pub const fn new(name: Handle) -> Self {
-        Self(name)
+    pub const fn new(handle: Handle) -> Self {
+        Self(handle)
     }
 
     /// The context that the message came in.
@@ -93,10 +92,10 @@ impl MessageHandle {
         self.0.sequence()
     }
 
-    /// The name within the unexpected queue. The posted queue numbers its entries alike: there it may
+    /// The handle within the unexpected queue. The posted queue numbers its entries alike: there it may
     /// name a receive.
     #[inline(always)]
-    pub(crate) const fn name(self) -> Handle {
+    pub(crate) const fn handle(self) -> Handle {
         self.0
     }
 }

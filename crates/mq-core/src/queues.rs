@@ -41,7 +41,7 @@ use crate::pattern::Pattern;
 ///
 /// # For implementers
 /// Required methods: making queues and saying what they serve (`with_config`, `scope`, `add_context`); the two
-/// searches that leave the found entry in place; taking by name; queueing without a search; counting, showing,
+/// searches that leave the found entry in place; taking by handle; queueing without a search; counting, showing,
 /// purging and clearing all entries; and numbering (`next_sequence`, `raise_sequence`). The MPI steps have
 /// defaults made of these, which a structure may override. Methods added to this trait later will have
 /// defaults too.
@@ -133,38 +133,38 @@ pub trait MatchQueues: Sized {
         self.extract_metered(pattern, &mut Unmetered)
     }
 
-    /// Takes a receive out of the posted queue by name (`MPI_Cancel`, MPI 4.1 §3.8.4).
+    /// Takes a receive out of the posted queue by its handle (`MPI_Cancel`, MPI 4.1 §3.8.4).
     ///
     /// `None` if it has already left the queue: matched, cancelled or purged.
     ///
     /// # Cost
-    /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
+    /// Constant. With `indexed`, for a handle given before the entries of a short queue last moved: the
     /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
     #[must_use = "`None` means that the receive has matched; otherwise this is the receive"]
     fn cancel(&mut self, handle: Handle) -> Option<Self::Receive>;
 
     // Their halves, for callers that do something between a search and what follows it.
 
-    /// Shows the earliest unexpected message that `pattern` matches and names it, so that
-    /// [`take`](Self::take) can remove it without another search.
+    /// Shows the earliest unexpected message that `pattern` matches, and its handle, by which
+    /// [`take`](Self::take) removes it without another search.
     #[inline(always)]
     fn find(&mut self, pattern: &Self::Pattern) -> Option<FoundMessageOf<'_, Self>> {
         self.find_metered(pattern, &mut Unmetered)
     }
 
-    /// Shows the earliest posted receive that matches a message and names it, so that
-    /// [`cancel`](Self::cancel) can take it without another search: the mirror image of
+    /// Shows the earliest posted receive that matches a message, and its handle, by which
+    /// [`cancel`](Self::cancel) removes it without another search: the mirror image of
     /// [`find`](Self::find), for a caller that compares the first matches of several objects.
     #[inline(always)]
     fn find_receive(&mut self, envelope: &EnvelopeOf<Self>) -> Option<FoundReceiveOf<'_, Self>> {
         self.find_receive_metered(envelope, &mut Unmetered)
     }
 
-    /// Takes out the message that [`find`](Self::find) or [`visit`](Self::visit) named; `None` if it has already left
-    /// the queue.
+    /// Takes out the message whose handle [`find`](Self::find) or [`visit`](Self::visit) has shown; `None` if it has
+    /// already left the queue.
     ///
     /// # Cost
-    /// Constant. With `indexed`, for a name given before the entries of a short queue last moved: the
+    /// Constant. With `indexed`, for a handle given before the entries of a short queue last moved: the
     /// logarithm of their number, or a look at up to 4,096 slots if the queues have become deep since.
     #[must_use = "this is the message"]
     fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>>;
@@ -205,7 +205,7 @@ pub trait MatchQueues: Sized {
     /// Number of unexpected messages.
     fn unexpected_len(&self) -> usize;
 
-    /// Shows all entries with their names: posted receives in posting order, then messages in order of arrival.
+    /// Shows all entries with their handles: posted receives in posting order, then messages in order of arrival.
     ///
     /// # Cost
     /// Visits and sorts all entries; allocates.

@@ -34,17 +34,17 @@ impl KindVisitor<MpiPattern, u32, u32> for Rounds {
         engine.create_context(0, options).expect("the first");
         let key = |i: u32| (i % ranks, (i / ranks).cast_signed());
         let fill = |engine: &mut Engine<Q>| {
-            let mut names = Vec::new();
+            let mut handles = Vec::new();
             for i in 0..self.entries {
                 let (source, tag) = key(i);
                 match engine.post(MpiPattern::new(0, source, tag), i) {
-                    Ok(Post::Queued(name)) => names.push(name),
+                    Ok(Post::Queued(handle)) => handles.push(handle),
                     other => panic!("nothing has this tag: {other:?}"),
                 }
                 let other = MpiEnvelope::new(0, source, tag + 100_000);
                 assert_eq!(engine.arrive(other, i), Ok(Arrive::Unexpected));
             }
-            names
+            handles
         };
         // From the last one on, so that it is searched for.
         let drain = |engine: &mut Engine<Q>| {
@@ -60,7 +60,7 @@ impl KindVisitor<MpiPattern, u32, u32> for Rounds {
         fill(&mut engine);
         drain(&mut engine);
         let drained = engine.memory().entries;
-        let names = fill(&mut engine);
+        let handles = fill(&mut engine);
         let filled = engine.memory().entries;
         // Half of the receives have been searched for, so that indexed queues have tables.
         for i in (self.entries / 2..self.entries).rev() {
@@ -71,8 +71,8 @@ impl KindVisitor<MpiPattern, u32, u32> for Rounds {
         engine.clear();
         let cleared = engine.memory().entries;
         assert_eq!((engine.posted_len(), engine.unexpected_len()), (0, 0));
-        for name in names {
-            assert_eq!(engine.cancel(name), None, "a name of before");
+        for handle in handles {
+            assert_eq!(engine.cancel(handle), None, "a handle of before");
         }
         // Whatever is kept has nothing of the entries in it.
         fill(&mut engine);

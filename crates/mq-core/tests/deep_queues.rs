@@ -146,8 +146,8 @@ where
         let a = match self.next % 2 {
             0 => self.subject.extract(pattern),
             _ => {
-                let named = self.subject.find(pattern).map(|(name, ..)| name);
-                named.and_then(|name| self.subject.take(name))
+                let found = self.subject.find(pattern).map(|(handle, ..)| handle);
+                found.and_then(|handle| self.subject.take(handle))
             }
         };
         let b = self.array.extract(pattern);

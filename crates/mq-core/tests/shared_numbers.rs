@@ -42,11 +42,11 @@ fn a_handle_of_a_freed_context_cancels_nothing_in_its_next_life() {
         if divided {
             new.divide().expect("it lives");
         }
-        let Post::Queued(name) = new.post(MpiPattern::new(3, 1, 7), 5).expect("valid") else {
+        let Post::Queued(handle) = new.post(MpiPattern::new(3, 1, 7), 5).expect("valid") else {
             panic!("nothing is there to be matched");
         };
-        assert_eq!(old.cancel(name), None);
-        assert_eq!(new.cancel(name), Some(5));
+        assert_eq!(old.cancel(handle), None);
+        assert_eq!(new.cancel(handle), Some(5));
         engine.free_context(3, &mut |_| {}).expect("it is there");
     }
 }

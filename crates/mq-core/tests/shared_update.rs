@@ -197,8 +197,8 @@ fn what_was_there_before_is_found_when_promises_are_taken_back() {
     }
 }
 
-/// A structure that plans by the size is recreated in every shard: earlier names stay stale, and entries
-/// queued afterwards have names of their own.
+/// A structure that plans by the size is recreated in every shard: earlier handles stay stale, and entries
+/// queued afterwards have handles of their own.
 #[test]
 fn what_plans_by_the_size_plans_anew_in_each_shard() {
     for divide in [Divide::AtOnce, Divide::Never] {

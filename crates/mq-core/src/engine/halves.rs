@@ -24,9 +24,9 @@ use crate::queues::{
 ///     // Only now is a buffer needed.
 ///     engine.queue_message(envelope, Box::new([1, 2]))?;
 /// }
-/// let (name, _, message) = engine.find(&MpiPattern::new(0, 3, 7))?.expect("it waits");
+/// let (handle, _, message) = engine.find(&MpiPattern::new(0, 3, 7))?.expect("it waits");
 /// assert_eq!(**message, [1, 2]);
-/// assert!(engine.take(name).is_some());
+/// assert!(engine.take(handle).is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl<Q: MatchQueues> Engine<Q> {
@@ -64,7 +64,7 @@ impl<Q: MatchQueues> Engine<Q> {
         }
     }
 
-    /// Shows an unexpected message and names it: see [`MatchQueues::find`].
+    /// Shows an unexpected message and its handle: see [`MatchQueues::find`].
     ///
     /// # Errors
     /// As for [`post`](Self::post).
@@ -87,8 +87,8 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(self.objects[object].queues.find_metered(pattern, meter))
     }
 
-    /// Takes out the message that [`find`](Self::find) or [`visit`](Self::visit) named; `None` if it has already left
-    /// the queue.
+    /// Takes out the message whose handle [`find`](Self::find) or [`visit`](Self::visit) has shown; `None` if it has
+    /// already left the queue.
     #[inline]
     #[must_use = "this is the message"]
     pub fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Q>> {
@@ -126,7 +126,7 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(self.objects[object].queues.deliver_metered(envelope, meter))
     }
 
-    /// Shows a posted receive and names it: see [`MatchQueues::find_receive`].
+    /// Shows a posted receive and its handle: see [`MatchQueues::find_receive`].
     ///
     /// # Errors
     /// As [`deliver`](Self::deliver).
@@ -208,9 +208,9 @@ impl<Q: MatchQueues> Engine<Q> {
     ) -> Result<MessageHandle, Refused<Q::Message>> {
         match ledger.room_for(&envelope, &message) {
             Ok(weight) => {
-                let name = queues.queue_message(envelope, message);
+                let handle = queues.queue_message(envelope, message);
                 ledger.take(&envelope, weight);
-                Ok(name)
+                Ok(handle)
             }
             Err(error) => Err(Refused {
                 error,

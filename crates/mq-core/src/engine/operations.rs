@@ -259,7 +259,7 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(self.objects[object].queues.probe_metered(pattern, meter))
     }
 
-    /// Takes a posted receive out by name; `None` if it has already left the queue: see
+    /// Takes a posted receive out by its handle; `None` if it has already left the queue: see
     /// [`MatchQueues::cancel`].
     #[inline]
     #[must_use = "`None` means that the receive has matched; otherwise this is the receive"]

@@ -1,4 +1,4 @@
-//! What the operations of [`MatchQueues`] return and show, and the names of these types for a structure.
+//! What the operations of [`MatchQueues`] return and show, and what these types are for a structure.
 
 use super::MatchQueues;
 use crate::envelope::{ContextId, Envelope};
@@ -35,9 +35,9 @@ pub enum Arrive<P, R, M> {
         /// The message that arrived, handed back.
         message: M,
     },
-    /// Nothing matched: the message waits to be received. It gets no name here. A caller that may have
-    /// to withdraw it, to cancel the send, takes the step in halves and gets a name from
-    /// [`queue_message`](MatchQueues::queue_message).
+    /// Nothing matched: the message is queued. Its handle is not returned. A caller that may have to take the
+    /// message back, to cancel the send, takes the step in halves:
+    /// [`queue_message`](MatchQueues::queue_message) returns the handle.
     Unexpected,
 }
 
@@ -99,12 +99,12 @@ impl<P, R, M> Arrive<P, R, M> {
     }
 }
 
-/// One entry of either queue, as shown to a visitor, with its name.
+/// One entry of either queue, as shown to a visitor, with its handle.
 #[derive(Debug)]
 pub enum Entry<'a, P: Pattern, R, M> {
-    /// A posted receive; [`cancel`](MatchQueues::cancel) takes it out by its name.
+    /// A posted receive; [`cancel`](MatchQueues::cancel) takes it out by its handle.
     Posted(Handle, P, &'a R),
-    /// An unexpected message; [`take`](MatchQueues::take) takes it out by its name.
+    /// An unexpected message; [`take`](MatchQueues::take) takes it out by its handle.
     Unexpected(MessageHandle, P::Envelope, &'a M),
 }
 
@@ -120,8 +120,8 @@ impl<P: Pattern, R, M> Entry<'_, P, R, M> {
     /// The context of the entry.
     pub fn context(&self) -> ContextId {
         match self {
-            Self::Posted(name, ..) => name.context(),
-            Self::Unexpected(name, ..) => name.context(),
+            Self::Posted(handle, ..) => handle.context(),
+            Self::Unexpected(handle, ..) => handle.context(),
         }
     }
 }

@@ -47,7 +47,7 @@ impl<Q: MatchQueues> All<'_, Q> {
         }
     }
 
-    /// Takes a message out of the undivided queues by name.
+    /// Takes a message out of the undivided queues by its handle.
     pub(super) fn take_elder(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Q>> {
         let taken = self.undivided.queues.take(message)?;
         self.elder_left(&taken.0);
@@ -82,8 +82,8 @@ impl<Q: MatchQueues> All<'_, Q> {
     fn earliest(&mut self, pattern: &Q::Pattern) -> Option<(u64, usize)> {
         let shards = self.shards.iter_mut().enumerate();
         let found = shards.filter_map(|(index, shard)| {
-            let (name, ..) = shard.queues.find(pattern)?;
-            Some((count_of(name.sequence()), index))
+            let (handle, ..) = shard.queues.find(pattern)?;
+            Some((count_of(handle.sequence()), index))
         });
         found.min()
     }

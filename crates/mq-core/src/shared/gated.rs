@@ -43,7 +43,7 @@ impl<Q: MatchQueues> Context<Q> {
         shard: &mut Place<Q>,
         envelope: &EnvelopeOf<Q>,
     ) -> Option<TakenReceiveOf<Q>> {
-        let here = shard.queues.find_receive(envelope).map(name);
+        let here = shard.queues.find_receive(envelope).map(without_receive);
         // Nothing in the undivided queues is earlier. [GATE-CLOSE] [GATE-OPEN]
         if let Some((handle, pattern)) = here
             && count_of(handle.sequence()) < shard.gate
@@ -51,7 +51,7 @@ impl<Q: MatchQueues> Context<Q> {
             return take(&mut shard.queues, handle, pattern);
         }
         let mut undivided = self.undivided();
-        let there = undivided.queues.find_receive(envelope).map(name);
+        let there = undivided.queues.find_receive(envelope).map(without_receive);
         let delivered = match (here, there) {
             (Some((handle, pattern)), None) => take(&mut shard.queues, handle, pattern),
             // Equal numbers: the one in the shard was queued later. [NUMBER]
@@ -74,8 +74,8 @@ impl<Q: MatchQueues> Context<Q> {
     }
 }
 
-/// A receive that was shown, without its payload.
-fn name<P, R>((handle, pattern, _): (Handle, P, &R)) -> (Handle, P) {
+/// Lets go of the queues that a receive was found in.
+fn without_receive<P, R>((handle, pattern, _): (Handle, P, &R)) -> (Handle, P) {
     (handle, pattern)
 }
 

@@ -201,7 +201,7 @@ impl<Q: MatchQueues> Context<Q> {
         life: MeantLife,
         message: MessageHandle,
     ) -> Option<TakenMessageOf<Q>> {
-        let taken = match PlaceId::of(message.name()) {
+        let taken = match PlaceId::of(message.handle()) {
             // The shard that it concerns is told that it has left.
             PlaceId::UNDIVIDED => self.lock_alive(life).ok()?.take_elder(message)?,
             id => {

@@ -151,7 +151,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
         self.context.deliver(Some(self.life), envelope)
     }
 
-    /// Takes a posted receive out by name; `None` if it has already left the queue: see
+    /// Takes a posted receive out by its handle; `None` if it has already left the queue: see
     /// [`SharedEngine::cancel`](super::SharedEngine::cancel).
     #[must_use = "`None` means that the receive has matched; otherwise this is the receive"]
     pub fn cancel(&self, handle: Handle) -> Option<Q::Receive> {
@@ -160,7 +160,7 @@ impl<Q: MatchQueues> SharedContext<Q> {
             .flatten()
     }
 
-    /// Takes an unexpected message out by name; `None` if it has already left the queue: see
+    /// Takes an unexpected message out by its handle; `None` if it has already left the queue: see
     /// [`SharedEngine::take`](super::SharedEngine::take).
     #[must_use = "this is the message"]
     pub fn take(&self, message: MessageHandle) -> Option<TakenMessageOf<Q>> {

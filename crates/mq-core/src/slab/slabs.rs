@@ -59,27 +59,28 @@ impl<P: Pattern, R, M> Slabs<P, R, M> {
     }
 
     fn shown_receive(&self, slot: u32) -> Option<Entry<'_, P, R, M>> {
-        let (name, pattern, receive) = self.receive_in(slot)?;
-        Some(Entry::Posted(name, pattern, receive))
+        let (handle, pattern, receive) = self.receive_in(slot)?;
+        Some(Entry::Posted(handle, pattern, receive))
     }
 
     fn shown_message(&self, slot: u32) -> Option<Entry<'_, P, R, M>> {
-        let (name, envelope, message) = self.message_in(slot)?;
-        Some(Entry::Unexpected(name, envelope, message))
+        let (handle, envelope, message) = self.message_in(slot)?;
+        Some(Entry::Unexpected(handle, envelope, message))
     }
 
-    /// The message in a slot, if there is one, with its name.
+    /// The message in a slot, if there is one, with its handle.
     pub(crate) fn message_in(&self, slot: u32) -> Option<(MessageHandle, P::Envelope, &M)> {
         let entry = self.unexpected.entry(slot);
-        let name = Handle::new(entry.key.context(), slot, entry.sequence);
-        Some((MessageHandle::new(name), entry.key, entry.payload.as_ref()?))
+        let handle = Handle::new(entry.key.context(), slot, entry.sequence);
+        let message = entry.payload.as_ref()?;
+        Some((MessageHandle::new(handle), entry.key, message))
     }
 
-    /// The receive in a slot, if there is one, with its name.
+    /// The receive in a slot, if there is one, with its handle.
     pub(crate) fn receive_in(&self, slot: u32) -> Option<(Handle, P, &R)> {
         let entry = self.posted.entry(slot);
-        let name = Handle::new(entry.key.context(), slot, entry.sequence);
-        Some((name, entry.key, entry.payload.as_ref()?))
+        let handle = Handle::new(entry.key.context(), slot, entry.sequence);
+        Some((handle, entry.key, entry.payload.as_ref()?))
     }
 
     /// Makes the numbers of the next entries at least `sequence`.

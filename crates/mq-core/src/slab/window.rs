@@ -187,7 +187,7 @@ impl Window {
 
     /// The number of the first entry that has come since entries last moved. It and those after it are
     /// where their handles say, also in deep queues, where none moves. If 2^31 numbers or more have been
-    /// given since, the result may be too great, but not too small: some names are searched needlessly.
+    /// given since, the result may be too great, but not too small: some entries are searched for needlessly.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "differences are what counts"
@@ -245,29 +245,29 @@ impl Window {
         *self = Self::EMPTY;
     }
 
-    /// The slot of the entry with a name, wherever it has moved. In a tabled window no entry is in a
+    /// The slot of the entry with a handle, wherever it has moved. In a tabled window no entry is in a
     /// slot before `first`.
     ///
     /// # Cost
-    /// Constant for an entry that has not moved, and for a name given since entries last moved.
+    /// Constant for an entry that has not moved, and for a handle given since entries last moved.
     /// Otherwise a search among the entries in order; in deep queues, a look at all near slots.
     pub(crate) fn slot_of<K: Copy, T>(
         &self,
         slab: &Slab<K, T>,
-        name: Handle,
+        handle: Handle,
         first: u32,
     ) -> Option<u32> {
-        let there = slab.slot_of(name);
-        if there.is_some() || name.sequence() >= self.moved_below(slab) {
+        let there = slab.slot_of(handle);
+        if there.is_some() || handle.sequence() >= self.moved_below(slab) {
             return there;
         }
         if self.is_away() {
-            return slab.near_slot_of(name.sequence());
+            return slab.near_slot_of(handle.sequence());
         }
         // A hole keeps the number of the entry that left, so all are in order.
         let first = if self.is_tabled() { first } else { self.head };
         let window = &slab.near[first as usize..self.tail as usize];
-        let found = window.binary_search_by_key(&name.sequence(), |entry| entry.sequence);
+        let found = window.binary_search_by_key(&handle.sequence(), |entry| entry.sequence);
         let slot = first + u32::try_from(found.ok()?).ok()?;
         (!slab.is_free_near(slot)).then_some(slot)
     }

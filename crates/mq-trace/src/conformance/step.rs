@@ -17,7 +17,7 @@ use mq_core::{Rank, Source, Tag, TrafficClass};
 /// | `d COMM SRC TAG` | a message arrives that must not be queued |
 /// | `P COMM SRC TAG` | post a receive in halves: extract, else queue it |
 /// | `A COMM SRC TAG` | a message arrives in halves: deliver, else queue it |
-/// | `t COMM SRC TAG` | find a message, then take it by name, twice |
+/// | `t COMM SRC TAG` | find a message, then take it by its handle, twice |
 /// | `x N` | cancel receive N, whether it is queued or not |
 /// | `u COMM` | purge a context |
 /// | `u COMM SRC` | purge what came from, or asks for, one rank of a context |

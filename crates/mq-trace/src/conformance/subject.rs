@@ -64,7 +64,7 @@ pub(super) struct Numbers {
     pub(super) messages: u32,
     pub(super) made_receives: Maker,
     pub(super) made_messages: Maker,
-    /// The message last queued in halves; its name is stale if the message has left since.
+    /// The message last queued in halves; its handle is stale if the message has left since.
     pub(super) last_message: Option<MessageHandle>,
 }
 
@@ -164,13 +164,13 @@ pub(super) fn arrived<P: Debug, R: Payload, M: Payload>(
     }
 }
 
-/// The answer to taking a message by name, which was then tried again.
+/// The answer to taking a message by its handle, which was then tried again.
 pub(super) fn taken<E: Debug, M: Payload>(first: Option<(E, M)>, again: Option<(E, M)>) -> Outcome {
     match again {
         None => found(first),
         Some((_, message)) => {
             let number = message.number();
-            Outcome::Wrong(format!("message {number}, by a name used before"))
+            Outcome::Wrong(format!("message {number}, by a handle used before"))
         }
     }
 }

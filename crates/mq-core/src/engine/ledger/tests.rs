@@ -179,9 +179,9 @@ fn every_way_out_gives_a_source_its_room_back() {
             while engine.extract(&of_seven()).expect("valid").is_some() {}
         }),
         ("take", |engine| {
-            while let Some((name, ..)) = engine.find(&of_seven()).expect("valid") {
-                assert!(engine.take(name).is_some());
-                assert!(engine.take(name).is_none());
+            while let Some((handle, ..)) = engine.find(&of_seven()).expect("valid") {
+                assert!(engine.take(handle).is_some());
+                assert!(engine.take(handle).is_none());
             }
         }),
         ("purge", |engine| {
@@ -350,8 +350,8 @@ fn every_way_down_makes_the_high_water_call_possible_again() {
         |engine| drop(engine.post(of_seven(), 0)),
         |engine| {
             let found = engine.find(&of_seven()).expect("valid");
-            let name = found.expect("it waits").0;
-            drop(engine.take(name));
+            let handle = found.expect("it waits").0;
+            drop(engine.take(handle));
         },
         |engine| engine.purge(&mut |_| true, &mut |_| ()),
         |engine| {

@@ -52,7 +52,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     }
 
     /// Shows all entries, context by context, each at one moment, and place by place: see
-    /// [`MatchQueues::visit`]. The visitor must not call the engine; the names that it sees may be used
+    /// [`MatchQueues::visit`]. The visitor must not call the engine; the handles that it sees may be used
     /// afterwards, and name nothing once their entries have left.
     ///
     /// # Cost

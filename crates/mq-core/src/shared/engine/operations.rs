@@ -97,7 +97,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         self.find(envelope.context())?.deliver(None, envelope)
     }
 
-    /// Takes a posted receive out by name; `None` if it has already left the queue: see
+    /// Takes a posted receive out by its handle; `None` if it has already left the queue: see
     /// [`MatchQueues::cancel`].
     ///
     /// # Cost
@@ -107,7 +107,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         self.directory.get(handle.context())?.cancel(None, handle)
     }
 
-    /// Takes an unexpected message out by the name that [`visit`](Self::visit) has shown; `None` if it has already
+    /// Takes an unexpected message out by the handle that [`visit`](Self::visit) has shown; `None` if it has already
     /// left the queue. For a message that has waited too long, say, and that nobody is to receive.
     ///
     /// ```
@@ -119,14 +119,14 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// let engine: SharedEngine<Indexed<mq_core::mpi::MpiPattern, u32, &str>> = SharedEngine::new();
     /// engine.create_context(0, ContextOptions::new())?;
     /// let _ = engine.arrive(MpiEnvelope::new(0, 1, 7), "late")?;
-    /// let mut name = None;
+    /// let mut handle = None;
     /// engine.visit(&mut |entry| match entry {
-    ///     Entry::Unexpected(message, _, &"late") => name = Some(message),
+    ///     Entry::Unexpected(shown, _, &"late") => handle = Some(shown),
     ///     _ => {}
     /// });
-    /// let name = name.expect("it is queued");
-    /// assert_eq!(engine.take(name), Some((MpiEnvelope::new(0, 1, 7), "late")));
-    /// assert_eq!(engine.take(name), None);
+    /// let handle = handle.expect("it is queued");
+    /// assert_eq!(engine.take(handle), Some((MpiEnvelope::new(0, 1, 7), "late")));
+    /// assert_eq!(engine.take(handle), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

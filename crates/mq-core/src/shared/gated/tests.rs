@@ -108,14 +108,14 @@ fn a_shard_whose_elders_have_left_is_alone_again_though_others_have_some() {
     };
     let context = divided_behind(&[(0, 7), (1, 7), (1, 8), (0, 9), (0, 6)]);
     assert_eq!(elders(&context).iter().sum::<usize>(), 5);
-    let mut name = None;
+    let mut handle = None;
     context.lock_all().visit(&mut |entry| match entry {
         Entry::Unexpected(message, envelope, _) if envelope.tag().0 == 6 => {
-            name = Some(message);
+            handle = Some(message);
         }
         _ => {}
     });
-    let taken = context.take(None, name.expect("it is shown"));
+    let taken = context.take(None, handle.expect("it is shown"));
     assert!(taken.is_some_and(|(_, sender)| sender == 0));
     let before = elders(&context);
     assert_eq!(before.iter().filter(|&&left| left == 2).count(), 2);

@@ -38,21 +38,21 @@ impl Both {
         }
         let sequence = self.slab.next_sequence();
         let slot = self.window.push(&mut self.slab, key, key);
-        let name = Handle::new(ContextId(0), slot, sequence);
-        self.entries.push_back((key, name));
+        let handle = Handle::new(ContextId(0), slot, sequence);
+        self.entries.push_back((key, handle));
         self.next += 1;
     }
 
-    /// Takes the entry at a place out, by its name.
+    /// Takes the entry at a place out, by its handle.
     fn take(&mut self, at: usize) {
-        let (key, name) = self.entries.remove(at).expect("there are so many");
+        let (key, handle) = self.entries.remove(at).expect("there are so many");
         let slot = self
             .window
-            .slot_of(&self.slab, name, 0)
+            .slot_of(&self.slab, handle, 0)
             .expect("it is there");
         assert_eq!(self.slab.take_near(slot), (key, key));
         self.window.drop_slot(&self.slab, slot);
-        assert_eq!(self.window.slot_of(&self.slab, name, 0), None);
+        assert_eq!(self.window.slot_of(&self.slab, handle, 0), None);
     }
 
     /// Looks for the entry at a place, as a search that may visit so many.
@@ -79,8 +79,8 @@ impl Both {
             .collect();
         let keys: Vec<u32> = self.entries.iter().map(|&(key, _)| key).collect();
         assert_eq!(seen, keys);
-        for &(key, name) in &self.entries {
-            let slot = self.window.slot_of(&self.slab, name, 0);
+        for &(key, handle) in &self.entries {
+            let slot = self.window.slot_of(&self.slab, handle, 0);
             assert_eq!(slot.map(|slot| *self.slab.key(slot)), Some(key));
         }
     }
@@ -248,8 +248,8 @@ fn who_has_come_since_entries_moved_is_looked_for_nowhere_else() {
     let mut leaving = both.window.leave(&mut both.slab);
     while leaving.next(&mut both.slab).is_some() {}
     assert!(both.window.is_away());
-    for &(key, name) in &both.entries {
-        let slot = both.window.slot_of(&both.slab, name, 0);
+    for &(key, handle) in &both.entries {
+        let slot = both.window.slot_of(&both.slab, handle, 0);
         assert_eq!(slot.map(|slot| *both.slab.key(slot)), Some(key));
     }
     assert_eq!(both.window.slot_of(&both.slab, gone, 0), None);

@@ -165,13 +165,13 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
     }
 
     fn take(&mut self, message: MessageHandle) -> Option<TakenMessageOf<Self>> {
-        let name = message.name();
+        let handle = message.handle();
         let unexpected = &self.slabs.unexpected;
         let slot = self
             .unexpected
-            .slot_of(unexpected, name, self.first_message())?;
+            .slot_of(unexpected, handle, self.first_message())?;
         // A context may have moved here from another object, which numbered differently.
-        if unexpected.key(slot).context() != name.context() {
+        if unexpected.key(slot).context() != handle.context() {
             return None;
         }
         Some(self.take_message(slot))
@@ -215,26 +215,26 @@ impl<P: Pattern, R, M> MatchQueues for Indexed<P, R, M> {
         back: &mut dyn FnMut(Removed<P, R, M>),
     ) {
         let (receives, messages) = self.slabs.select(select);
-        // By name: entries move when few are left.
-        let named = |&slot: &u32| self.slabs.receive_in(slot).map(|(name, ..)| name);
-        let receives: Vec<Handle> = receives.iter().filter_map(named).collect();
-        let named = |&slot: &u32| {
+        // By handle: entries move when few are left.
+        let handle = |&slot: &u32| self.slabs.receive_in(slot).map(|(handle, ..)| handle);
+        let receives: Vec<Handle> = receives.iter().filter_map(handle).collect();
+        let handle = |&slot: &u32| {
             self.slabs
                 .message_in(slot)
-                .map(|(message, ..)| message.name())
+                .map(|(message, ..)| message.handle())
         };
-        let messages: Vec<Handle> = messages.iter().filter_map(named).collect();
-        for name in receives {
+        let messages: Vec<Handle> = messages.iter().filter_map(handle).collect();
+        for handle in receives {
             let first = self.first_receive();
-            if let Some(slot) = self.posted.slot_of(&self.slabs.posted, name, first) {
+            if let Some(slot) = self.posted.slot_of(&self.slabs.posted, handle, first) {
                 let (pattern, receive) = self.take_receive(slot);
                 back(Removed::Posted(pattern, receive));
             }
         }
-        for name in messages {
+        for handle in messages {
             let first = self.first_message();
             let unexpected = &self.slabs.unexpected;
-            if let Some(slot) = self.unexpected.slot_of(unexpected, name, first) {
+            if let Some(slot) = self.unexpected.slot_of(unexpected, handle, first) {
                 let (envelope, message) = self.take_message(slot);
                 back(Removed::Unexpected(envelope, message));
             }

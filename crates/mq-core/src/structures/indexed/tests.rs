@@ -217,7 +217,7 @@ fn a_receive_is_cancelled_wherever_it_has_moved() {
 
 fn cancel_what_has_moved(queues: &mut Queues, becomes_deep: bool) {
     let post = |queues: &mut Queues, rank| match queues.post(MpiPattern::new(0, rank, 7), rank) {
-        Post::Queued(name) => name,
+        Post::Queued(handle) => handle,
         Post::Matched { .. } => unreachable!("nothing has come"),
     };
     let arrive = |queues: &mut Queues, rank| {
@@ -250,8 +250,8 @@ fn cancel_what_has_moved(queues: &mut Queues, becomes_deep: bool) {
     assert!(!queues.is_deep());
     assert_eq!(queues.cancel(stay[3]), Some(3));
     assert_eq!(queues.cancel(stay[0]), Some(0));
-    for name in stay {
-        assert_eq!(queues.cancel(name), None);
+    for handle in stay {
+        assert_eq!(queues.cancel(handle), None);
     }
     assert_eq!(queues.posted_len(), 0);
 }

@@ -35,9 +35,9 @@ impl Both {
             Post::Matched {
                 envelope, message, ..
             } => assert_eq!(Some((envelope, message)), expected),
-            Post::Queued(name) => {
+            Post::Queued(handle) => {
                 assert_eq!(expected, None);
-                self.receives.push_back((pattern, self.number, name));
+                self.receives.push_back((pattern, self.number, handle));
             }
         }
     }
@@ -66,18 +66,19 @@ impl Both {
     }
 
     fn cancel(&mut self, at: usize) {
-        let Some((_, number, name)) = self.receives.remove(at % self.receives.len().max(1)) else {
+        let Some((_, number, handle)) = self.receives.remove(at % self.receives.len().max(1))
+        else {
             return;
         };
-        assert_eq!(self.queues.cancel(name), Some(number));
-        assert_eq!(self.queues.cancel(name), None);
+        assert_eq!(self.queues.cancel(handle), Some(number));
+        assert_eq!(self.queues.cancel(handle), None);
     }
 
     fn take(&mut self, pattern: MpiPattern) {
-        let Some((name, ..)) = self.queues.find(&pattern) else {
+        let Some((handle, ..)) = self.queues.find(&pattern) else {
             return;
         };
-        let (envelope, number) = self.queues.take(name).expect("it is there");
+        let (envelope, number) = self.queues.take(handle).expect("it is there");
         let is = |&(other, n): &(MpiEnvelope, u32)| (other, n) == (envelope, number);
         let at = self.messages.iter().position(is).expect("it was queued");
         let before = |(other, _): &(MpiEnvelope, u32)| matches(&pattern, other);

@@ -282,10 +282,10 @@ fn a_slot_forgets_that_its_receive_had_no_class() {
     }
     assert!(!queues.is_deep());
     // The same slots, with one key, and a search that goes past them.
-    let names: Vec<_> = (0..20)
+    let handles: Vec<_> = (0..20)
         .map(
             |number| match queues.post(MpiPattern::new(0, 5, 7), number) {
-                Post::Queued(name) => name,
+                Post::Queued(handle) => handle,
                 Post::Matched { .. } => unreachable!("nothing has come"),
             },
         )
@@ -293,7 +293,7 @@ fn a_slot_forgets_that_its_receive_had_no_class() {
     assert_eq!(scan(&mut queues, 6), Arrive::Unexpected);
     assert!(queues.posted.is_tabled());
     for at in [19, 3, 8] {
-        assert_eq!(queues.cancel(names[at]), u32::try_from(at).ok());
+        assert_eq!(queues.cancel(handles[at]), u32::try_from(at).ok());
     }
     assert!(matches!(
         queues.post(MpiPattern::new(0, 5, 7), 20),
@@ -359,23 +359,23 @@ fn many_wildcards_are_found_and_leave_nothing_behind() {
 #[test]
 fn cancelled_wildcards_make_their_table_smaller() {
     let mut queues = deep(100);
-    let names: Vec<_> = (0..40_000)
+    let handles: Vec<_> = (0..40_000)
         .map(
             |tag| match queues.post(MpiPattern::new(0, Source::Any, tag + 10), 1) {
-                Post::Queued(name) => name,
+                Post::Queued(handle) => handle,
                 Post::Matched { .. } => unreachable!("messages have another tag"),
             },
         )
         .collect();
     let most = queues.memory().index;
-    for name in &names[1000..] {
-        assert_eq!(queues.cancel(*name), Some(1));
+    for handle in &handles[1000..] {
+        assert_eq!(queues.cancel(*handle), Some(1));
     }
     let left = queues.memory().index;
     assert!(most < 360 << 10, "{most} bytes");
     assert!(left < 100 << 10, "{left} of {most} bytes");
-    for name in &names[..1000] {
-        assert_eq!(queues.cancel(*name), Some(1));
+    for handle in &handles[..1000] {
+        assert_eq!(queues.cancel(*handle), Some(1));
     }
     assert_eq!(queues.posted_len(), 0);
 }

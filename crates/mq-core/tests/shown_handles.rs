@@ -1,4 +1,4 @@
-//! The names that a visitor sees take out what it was shown, and nothing afterwards.
+//! The handles that a visitor sees take out what it was shown, and nothing afterwards.
 
 use std::collections::BTreeMap;
 
@@ -13,30 +13,30 @@ type Queues = AnyQueues<MpiPattern, u32, u32>;
 
 const RANKS: u32 = 32;
 
-/// What was shown under each name.
+/// What was shown under each handle.
 #[derive(Default)]
-struct Names {
+struct Handles {
     receives: BTreeMap<Handle, (MpiPattern, u32)>,
     messages: BTreeMap<MessageHandle, (MpiEnvelope, u32)>,
 }
 
-impl Names {
+impl Handles {
     fn note(&mut self, entry: EntryOf<'_, Queues>) {
         let context = entry.context();
         let earlier = match entry {
-            Entry::Posted(name, pattern, &receive) => {
-                assert_eq!((name.context(), context), (context, pattern.context()));
-                self.receives.insert(name, (pattern, receive)).is_some()
+            Entry::Posted(handle, pattern, &receive) => {
+                assert_eq!((handle.context(), context), (context, pattern.context()));
+                self.receives.insert(handle, (pattern, receive)).is_some()
             }
-            Entry::Unexpected(name, envelope, &message) => {
-                assert_eq!((name.context(), context), (context, envelope.context()));
-                self.messages.insert(name, (envelope, message)).is_some()
+            Entry::Unexpected(handle, envelope, &message) => {
+                assert_eq!((handle.context(), context), (context, envelope.context()));
+                self.messages.insert(handle, (envelope, message)).is_some()
             }
         };
-        assert!(!earlier, "a name was given twice");
+        assert!(!earlier, "a handle was given twice");
     }
 
-    /// The names of every second entry, for the others to stay.
+    /// The handles of every second entry, for the others to stay.
     fn half(self, half: usize) -> Self {
         let chosen = |at: usize| at % 2 == half;
         let receives = self.receives.into_iter().enumerate();
@@ -78,7 +78,7 @@ fn options(kind: Kind) -> EngineOptions<u32> {
 }
 
 #[test]
-fn what_an_engine_shows_is_taken_out_by_its_name() {
+fn what_an_engine_shows_is_taken_out_by_its_handle() {
     for &kind in Kind::ALL {
         for entries in [1, 10, 300, 6_000] {
             let mut engine: Engine<Queues> = Engine::with_options(options(kind));
@@ -92,16 +92,16 @@ fn what_an_engine_shows_is_taken_out_by_its_name() {
             }
             // In the second round there are holes, and the queues may have another form.
             for half in [1, 0, 0] {
-                let mut names = Names::default();
-                engine.visit(&mut |entry| names.note(entry));
-                let names = names.half(half);
-                for (&name, &(_, receive)) in &names.receives {
-                    assert_eq!(engine.cancel(name), Some(receive), "{kind}");
-                    assert_eq!(engine.cancel(name), None, "{kind}");
+                let mut handles = Handles::default();
+                engine.visit(&mut |entry| handles.note(entry));
+                let handles = handles.half(half);
+                for (&handle, &(_, receive)) in &handles.receives {
+                    assert_eq!(engine.cancel(handle), Some(receive), "{kind}");
+                    assert_eq!(engine.cancel(handle), None, "{kind}");
                 }
-                for (&name, &shown) in &names.messages {
-                    assert_eq!(engine.take(name), Some(shown), "{kind}");
-                    assert_eq!(engine.take(name), None, "{kind}");
+                for (&handle, &shown) in &handles.messages {
+                    assert_eq!(engine.take(handle), Some(shown), "{kind}");
+                    assert_eq!(engine.take(handle), None, "{kind}");
                 }
                 assert_eq!(engine.used().entries, engine.unexpected_len());
             }
@@ -116,7 +116,7 @@ fn what_an_engine_shows_is_taken_out_by_its_name() {
 
 #[cfg(all(feature = "shared", not(mq_loom)))]
 #[test]
-fn what_threads_share_is_taken_out_by_its_name_before_and_after_it_is_divided() {
+fn what_threads_share_is_taken_out_by_its_handle_before_and_after_it_is_divided() {
     use mq_core::shared::{Divide, Sharding, SharedEngine};
 
     for &kind in Kind::ALL {
@@ -137,26 +137,26 @@ fn what_threads_share_is_taken_out_by_its_name_before_and_after_it_is_divided() 
         contexts[1].divide().unwrap();
         fill(300);
         for half in [1, 0, 0] {
-            let mut names = Names::default();
-            engine.visit(&mut |entry| names.note(entry));
-            let names = names.half(half);
-            for (&name, &(_, receive)) in &names.receives {
-                assert_eq!(engine.cancel(name), Some(receive), "{kind}");
-                assert_eq!(engine.cancel(name), None, "{kind}");
+            let mut handles = Handles::default();
+            engine.visit(&mut |entry| handles.note(entry));
+            let handles = handles.half(half);
+            for (&handle, &(_, receive)) in &handles.receives {
+                assert_eq!(engine.cancel(handle), Some(receive), "{kind}");
+                assert_eq!(engine.cancel(handle), None, "{kind}");
             }
-            for (&name, &shown) in &names.messages {
+            for (&handle, &shown) in &handles.messages {
                 let at = shown.0.context().0 as usize;
-                assert_eq!(contexts[(at + 1) % 3].take(name), None, "{kind}");
+                assert_eq!(contexts[(at + 1) % 3].take(handle), None, "{kind}");
                 let taken = match half {
-                    0 => engine.take(name),
-                    _ => contexts[at].take(name),
+                    0 => engine.take(handle),
+                    _ => contexts[at].take(handle),
                 };
                 assert_eq!(taken, Some(shown), "{kind}");
-                assert_eq!(engine.take(name), None, "{kind}");
+                assert_eq!(engine.take(handle), None, "{kind}");
             }
             assert_eq!(engine.used().entries, engine.unexpected_len());
         }
-        // Nobody waits for a message from before the division that has been taken by name.
+        // Nobody waits for a message from before the division that has been taken by handle.
         for context in 0..3 {
             for source in 0..RANKS {
                 for tag in -900..0 {
