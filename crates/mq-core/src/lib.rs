@@ -64,7 +64,7 @@ pub mod tagged;
 
 pub use collective::CollectiveCall;
 pub use config::{Config, Tuning};
-pub use engine::{Budget, ContextOptions, Engine, EngineOptions, HighWater, Limits, Used};
+pub use engine::{Budget, ContextOptions, ContextTerms, Engine, EngineOptions, HighWater, Used};
 pub use envelope::{ContextId, Envelope, MatchBits, Rank, Tag, TrafficClass};
 pub use error::{Error, Refused, UnknownKind};
 pub use handle::{Handle, MessageHandle};

@@ -44,10 +44,7 @@ fn size_and_promises_change_for_operations_that_follow() {
             .update(ContextOptions::new().size(4).no_any_source())
             .unwrap();
 
-        assert_eq!(
-            engine.limits(CONTEXT).map(|limits| limits.last_rank),
-            Some(3)
-        );
+        assert_eq!(engine.terms(CONTEXT).map(|terms| terms.last_rank), Some(3));
         let refused = context.post(any(5), 11).unwrap_err();
         assert_eq!(
             (refused.error, refused.payload),
@@ -107,7 +104,7 @@ fn terms_that_a_queued_entry_breaks_are_refused_and_change_nothing() {
             Err(Error::UnknownContext(ContextId(4)))
         );
         assert_eq!(
-            engine.limits(CONTEXT).map(|limits| limits.last_rank),
+            engine.terms(CONTEXT).map(|terms| terms.last_rank),
             Some(u32::MAX)
         );
         assert_eq!(

@@ -268,7 +268,7 @@ pub unsafe extern "C" fn mq_context_update(
         }
         let promises = options.map_or(0, |options| options.promises);
         let last_rank = options.map_or(0, |options| options.size).wrapping_sub(1);
-        let before = entered.matching.limits(context)?;
+        let before = entered.matching.terms(context)?;
         let added = promises & !promise_bits(&before);
         if last_rank < before.last_rank || added & CHECKED_PROMISES != 0 {
             front::check(&entered.front, context, last_rank, promises)?;

@@ -172,11 +172,11 @@ pub unsafe extern "C" fn mq_context_get(
     promises: *mut u32,
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
-        let limits = entered.matching.limits(context)?;
+        let terms = entered.matching.terms(context)?;
         // SAFETY: as required of the caller.
-        unsafe { write(size, limits.size().unwrap_or(0)) };
+        unsafe { write(size, terms.size().unwrap_or(0)) };
         // SAFETY: as required of the caller.
-        unsafe { write(promises, promise_bits(&limits)) };
+        unsafe { write(promises, promise_bits(&terms)) };
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.

@@ -7,7 +7,9 @@ use core::ffi::{c_int, c_void};
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::structures::AnyQueues;
-use mq_core::{Arrive, Engine, Entry, Footprint, Handle, Limits, MessageHandle, Post, Removed};
+use mq_core::{
+    Arrive, ContextTerms, Engine, Entry, Footprint, Handle, MessageHandle, Post, Removed,
+};
 
 pub(crate) use self::removal::purge;
 use crate::aliases::Aliases;
@@ -101,18 +103,18 @@ impl Matching {
         self.uses_front
     }
 
-    /// What a context admits.
+    /// The size and the promises of a context.
     ///
     /// # Errors
     /// `MQ_ERR_UNKNOWN_CONTEXT`.
-    pub(crate) fn limits(&self, context: u32) -> Result<Limits, c_int> {
-        self.engine.limits(context).ok_or(MQ_ERR_UNKNOWN_CONTEXT)
+    pub(crate) fn terms(&self, context: u32) -> Result<ContextTerms, c_int> {
+        self.engine.terms(context).ok_or(MQ_ERR_UNKNOWN_CONTEXT)
     }
 
     /// # Errors
     /// `MQ_ERR_UNKNOWN_CONTEXT`.
     pub(crate) fn check_context(&self, context: u32) -> Result<(), c_int> {
-        self.limits(context).map(drop)
+        self.terms(context).map(drop)
     }
 
     /// A context has another size and other promises.

@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_int, c_void};
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::{
-    ContextId, ContextOptions, Handle, Limits, MessageHandle, Rank, Source, Tag, TrafficClass,
+    ContextId, ContextOptions, ContextTerms, Handle, MessageHandle, Rank, Source, Tag, TrafficClass,
 };
 
 use crate::class;
@@ -321,8 +321,8 @@ impl mq_message_handle {
 macro_rules! promises {
     ($($bit:ident: $name:ident,)*) => {
         /// The promises of a context, as bits.
-        pub(crate) const fn promise_bits(limits: &Limits) -> u32 {
-            0 $(| if limits.$name { $bit } else { 0 })*
+        pub(crate) const fn promise_bits(terms: &ContextTerms) -> u32 {
+            0 $(| if terms.$name { $bit } else { 0 })*
         }
 
         /// The promises that bits say.

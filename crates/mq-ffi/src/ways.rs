@@ -232,7 +232,7 @@ macro_rules! ways {
                 let (exact, parts) = unsafe { ($what.as_ref().and_then(Exact::exact), straight(engine)) };
                 if let (Some((source, exact)), Ok((front, matching))) = (exact, parts)
                     && is_settled(front)
-                    && let Some(Queues::Indexed(queues)) = matching.engine_mut().own_queues(exact.context(), source)
+                    && let Some(Queues::Indexed(queues)) = matching.engine_mut().queues_by_number(exact.context(), source)
                 {
                     // SAFETY: as required of the caller.
                     let status = unsafe { guard_step(engine, || Ok(plain::$step::on(queues, exact, $($with),*))) };

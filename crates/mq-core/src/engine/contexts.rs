@@ -2,7 +2,7 @@
 
 use super::directory::Context;
 use super::object::Object;
-use super::{ContextOptions, Engine, Limits, Terms};
+use super::{ContextOptions, ContextTerms, Engine, Terms};
 use crate::config::Config;
 use crate::envelope::ContextId;
 use crate::error::Error;
@@ -168,10 +168,10 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(())
     }
 
-    /// What a context admits, for a caller that checks arguments itself; `None` for an unknown context.
-    pub fn limits(&self, context: impl Into<ContextId>) -> Option<Limits> {
+    /// The size and the promises of a context, for a caller that checks arguments itself; `None` for an unknown context.
+    pub fn terms(&self, context: impl Into<ContextId>) -> Option<ContextTerms> {
         let context = self.directory.get(context.into())?;
-        Some(context.terms().limits())
+        Some(context.terms().shown())
     }
 
     /// The contexts that exist, in no order.

@@ -23,7 +23,7 @@ use self::directory::Directory;
 use self::ledger::Ledger;
 use self::object::{Object, own_for_message};
 pub use self::options::{ContextOptions, EngineOptions};
-pub use self::terms::Limits;
+pub use self::terms::ContextTerms;
 pub(crate) use self::terms::Terms;
 use crate::config::Tuning;
 use crate::envelope::{ContextId, Rank};
@@ -118,8 +118,8 @@ impl<Q: MatchQueues> Engine<Q> {
         }
     }
 
-    /// What the options say of contexts that name no structure. Only [`AnyQueues`](crate::structures::AnyQueues) heeds
-    /// it: elsewhere the type is the structure.
+    /// The default structure of contexts that name none. It has an effect only with
+    /// [`AnyQueues`](crate::structures::AnyQueues); otherwise the type `Q` decides.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
@@ -174,12 +174,12 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(&mut self.objects[object].queues)
     }
 
-    /// The queues for a message from `source`, or for a receive that names this source and its whole tag,
-    /// if one look finds them, which requires that contexts are numbered from 0 and no budget counts
-    /// their messages. `None` is not an error: ask [`queues_for_message`](Self::queues_for_message) or
-    /// [`queues_for_receive`](Self::queues_for_receive), which report any error.
+    /// The queues for a message from `source`, or for a receive that names this source and its whole tag, looked up
+    /// by the number of the context alone: the quickest way, which finds them if contexts are numbered from 0 and no
+    /// budget counts their messages. `None` is not an error: ask [`queues_for_message`](Self::queues_for_message) or
+    /// [`queues_for_receive`](Self::queues_for_receive) then, which find all queues and report errors.
     #[inline(always)]
-    pub fn own_queues(
+    pub fn queues_by_number(
         &mut self,
         context: impl Into<ContextId>,
         source: impl Into<Rank>,

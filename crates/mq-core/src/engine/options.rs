@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::budget::{Budget, HighWater, Used};
 use super::ledger::HighWaterCall;
-use super::terms::Limits;
+use super::terms::ContextTerms;
 use crate::config::Tuning;
 use crate::structures::{Choice, Kind};
 
@@ -212,13 +212,13 @@ impl ContextOptions {
 }
 
 /// The size and the promises that a context has, to [update](crate::Engine::update_context) it with others.
-impl From<Limits> for ContextOptions {
-    fn from(limits: Limits) -> Self {
+impl From<ContextTerms> for ContextOptions {
+    fn from(terms: ContextTerms) -> Self {
         Self {
-            size: limits.size(),
-            no_any_source: limits.no_any_source,
-            no_any_tag: limits.no_any_tag,
-            allow_overtaking: limits.allow_overtaking,
+            size: terms.size(),
+            no_any_source: terms.no_any_source,
+            no_any_tag: terms.no_any_tag,
+            allow_overtaking: terms.allow_overtaking,
             ..Self::new()
         }
     }

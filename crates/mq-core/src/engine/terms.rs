@@ -156,8 +156,9 @@ impl Terms {
         Ok(())
     }
 
-    pub(crate) const fn limits(&self) -> Limits {
-        Limits {
+    /// The same, as users see it.
+    pub(crate) const fn shown(&self) -> ContextTerms {
+        ContextTerms {
             last_rank: self.last_rank,
             no_any_source: self.promises.no_any_source(),
             no_any_tag: self.promises.no_any_tag(),
@@ -166,10 +167,10 @@ impl Terms {
     }
 }
 
-/// What a context admits; see [`Engine::limits`](super::Engine::limits).
+/// The terms of a context: its size and its promises. See [`Engine::terms`](super::Engine::terms).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct ContextTerms {
     /// The last rank that can send; `u32::MAX` if the size is unknown.
     pub last_rank: u32,
     /// Whether receives from any source are refused.
@@ -180,7 +181,7 @@ pub struct Limits {
     pub allow_overtaking: bool,
 }
 
-impl Limits {
+impl ContextTerms {
     /// The number of ranks that can send; `None` if it is unknown.
     #[must_use]
     pub const fn size(&self) -> Option<u32> {

@@ -10,7 +10,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// Sets the size and promises of a context to those of `options` (`MPI_Comm_set_info`, MPI 4.1 §7.4.4, or a
     /// communicator whose messages arrived before it). A promise left out is withdrawn, and a size left out is
     /// unknown from then on: to change one of them, begin with those that the context has, from
-    /// [`limits`](Self::limits). The context keeps its structure and its parameters. If the size changes, the
+    /// [`terms`](Self::terms). The context keeps its structure and its parameters. If the size changes, the
     /// structure redoes what it planned by the size as soon as nothing of the context is queued. `pnp`, `col`
     /// and `col+pnp` always use the largest size they were given.
     ///
@@ -33,7 +33,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// engine.create_context(0, ContextOptions::new())?;
     /// engine.update_context(0, ContextOptions::new().size(4).no_any_source())?;
     /// // One promise more.
-    /// let now = ContextOptions::from(engine.limits(0).expect("it exists"));
+    /// let now = ContextOptions::from(engine.terms(0).expect("it exists"));
     /// engine.update_context(0, now.no_any_tag())?;
     /// let refused = engine.post(MpiPattern::new(0, Source::Any, 5), 1).unwrap_err();
     /// assert_eq!(refused.error, Error::AnySourceForbidden(ContextId(0)));

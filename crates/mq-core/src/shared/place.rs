@@ -143,8 +143,8 @@ impl Standing {
 
     /// How a context on these terms is divided.
     pub(super) fn divided_mode(&self) -> Mode {
-        let limits = self.terms.limits();
-        if limits.no_any_source && limits.no_any_tag {
+        let terms = self.terms.shown();
+        if terms.no_any_source && terms.no_any_tag {
             Mode::ByBits
         } else {
             Mode::BySource

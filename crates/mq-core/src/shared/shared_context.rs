@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use crate::collective::CollectiveCall;
-use crate::engine::Limits;
+use crate::engine::ContextTerms;
 use crate::envelope::ContextId;
 use crate::error::{Error, Refused};
 use crate::handle::{Handle, MessageHandle};
@@ -234,17 +234,17 @@ impl<Q: MatchQueues> SharedContext<Q> {
         self.context.lengths(Some(self.life))
     }
 
-    /// What the context admits, for a caller that checks arguments itself.
+    /// The size and the promises of the context, for a caller that checks arguments itself.
     ///
     /// # Cost
     /// Takes the lock of the undivided queues, which operations on a divided context otherwise avoid.
     ///
     /// # Errors
     /// [`Error::UnknownContext`].
-    pub fn limits(&self) -> Result<Limits, Error> {
+    pub fn terms(&self) -> Result<ContextTerms, Error> {
         let standing = self.context.undivided().standing;
         standing.check_alive(self.context.id, Some(self.life))?;
-        Ok(standing.terms.limits())
+        Ok(standing.terms.shown())
     }
 
     /// Divides the context into shards now, whatever [`Divide`](super::Divide) says: for a library that

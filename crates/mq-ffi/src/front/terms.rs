@@ -11,11 +11,11 @@ use crate::types::{
 
 #[cold]
 pub(super) fn learn(front: &mut mq_front, matching: &Matching, context: u32) {
-    if let Ok(limits) = matching.limits(context) {
+    if let Ok(terms) = matching.terms(context) {
         front.learn(mq_known {
             context,
-            last_rank: limits.last_rank,
-            promises: promise_bits(&limits) & CHECKED_PROMISES,
+            last_rank: terms.last_rank,
+            promises: promise_bits(&terms) & CHECKED_PROMISES,
         });
     }
 }

@@ -160,26 +160,26 @@ fn one_context_is_purged_and_no_other_whether_or_not_they_share_queues() {
 }
 
 #[test]
-fn own_queues_are_those_of_the_context_or_none() {
+fn queues_by_number_are_those_of_the_context_or_none() {
     let mut engine: Engine<Queues> = Engine::new();
     for context in [0, 1, 5000] {
         let made = engine.create_context(context, ContextOptions::new().size(4));
         made.expect("a fresh context");
     }
-    let queues = engine.own_queues(1, 3).expect("numbered from 0");
+    let queues = engine.queues_by_number(1, 3).expect("numbered from 0");
     queues.queue_receive(MpiPattern::new(1, 3, 7), 42);
     let arrival = engine.arrive(MpiEnvelope::new(1, 3, 7), vec![]);
     assert!(matches!(arrival, Ok(Arrive::Matched { receive: 42, .. })));
     // No such rank, no such context, one that the directory knows.
     for (context, source) in [(1, 4), (2, 0), (5000, 0)] {
-        assert!(engine.own_queues(context, source).is_none());
+        assert!(engine.queues_by_number(context, source).is_none());
     }
     let budget = Budget::UNLIMITED.entries(1);
     let mut counted: Engine<Queues> = Engine::with_options(EngineOptions::new().budget(budget));
     let made = counted.create_context(0, ContextOptions::new().size(4));
     made.expect("a fresh context");
     assert!(
-        counted.own_queues(0, 0).is_none(),
+        counted.queues_by_number(0, 0).is_none(),
         "budgets see every message"
     );
 }

@@ -39,8 +39,8 @@ fn a_context_in_use_gets_the_terms_that_its_entries_keep() {
             ),
         ] {
             assert_eq!(engine.update_context(number, options), Err(error));
-            let limits = engine.limits(number).expect("it exists");
-            assert_eq!((limits.last_rank, limits.no_any_source), (u32::MAX, false));
+            let terms = engine.terms(number).expect("it exists");
+            assert_eq!((terms.last_rank, terms.no_any_source), (u32::MAX, false));
         }
         let unknown = engine.update_context(other + 1, four());
         assert_eq!(unknown, Err(Error::UnknownContext(ContextId(other + 1))));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::SharedEngine;
 use crate::config::Config;
-use crate::engine::{ContextOptions, Limits, Terms};
+use crate::engine::{ContextOptions, ContextTerms, Terms};
 use crate::envelope::ContextId;
 use crate::error::Error;
 use crate::queues::{MatchQueues, RemovedOf};
@@ -92,14 +92,14 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         Some(SharedContext::new(Arc::clone(&found), life))
     }
 
-    /// What a context admits, for a caller that checks arguments itself; `None` for an unknown context.
+    /// The size and the promises of a context, for a caller that checks arguments itself; `None` for an unknown context.
     ///
     /// # Cost
     /// Takes the lock of the undivided queues, which operations on a divided context otherwise avoid.
-    pub fn limits(&self, context: impl Into<ContextId>) -> Option<Limits> {
+    pub fn terms(&self, context: impl Into<ContextId>) -> Option<ContextTerms> {
         let found = self.directory.get(context.into())?;
         let standing = found.undivided().standing;
-        standing.life_now().map(|_| standing.terms.limits())
+        standing.life_now().map(|_| standing.terms.shown())
     }
 
     /// The contexts that existed when each was asked, in no order.
