@@ -23,32 +23,32 @@
 //! sequence number. When few entries are left, none of them in a slot after its queue's first 4,096,
 //! the short form returns.
 //!
-//! Search: at most the limit, or one probe per class of wildcards in use and, in a tabled queue, eight
-//! newcomers. The first search of a tabled queue links up to 4,096 entries. Becoming deep indexes at most
-//! 2,048 entries in one operation, or a fifth of them and a look at the others. Becoming short with a few entries
-//! left looks at up to 4,096 slots of each queue, for which a quarter as many removals have paid. The table and
-//! the storage grow and shrink piece by piece. An entry that leaves from the middle of the short form
-//! leaves a hole; a search that passes more than four holes closes them. When the slots after a short
-//! queue are used up, at most 2,048 entries move. A cancelled receive is found by its slot or, if entries
-//! have moved since it came, by a search in its window or a look at up to 4,096 slots of a deep queue.
-//! Only the first searches with wildcards while many messages wait take time proportional to the queue:
-//! some look at all messages, and the next link or index them for their class: all in the tabled form,
-//! a sixteenth each, at least 4,096, in the deep one. After that, messages are linked when a search of
-//! the class needs them; in the deep form they are indexed as they come, also in later fillings, as
-//! long as that saves more than it costs: queues of at most 4,096 slots that are rarely searched
-//! continue to be scanned. Seven masks have classes at a time. Receives with further masks, which MPI
-//! does not have, are in a list that every message is compared with, and look at all messages. A class
-//! that has not searched for long gives up its index, in one step.
+//! # Cost
+//! A class is the receives with one mask: those that leave the same bits of source and tag open.
 //!
-//! Memory: the entries as in `list`, with up to three free slots per entry in a short queue that
-//! never empties (one from 256 slots on). While tabled: 8 to 16 bytes per entry, at least 1 KiB, as
-//! much again for an entry with a wildcard, and 10 to 18 for each class that searches for messages. While
-//! deep: 7.5 bytes per entry, with wildcards or without (up to 15 where a piece has just doubled, and 32
-//! while a long queue drains), and for each class of wildcards that is searched a table of its own and
-//! 16 bytes per slot. Either form takes 800 bytes for the context. After two long fillings a shorter one
-//! may use 512 KiB more. A drained queue of up to 4,096 entries keeps its slots, a longer one keeps 128.
-//! A context that was never searched that way has no index. Of the tables of a drained queue at most
-//! 64 KiB are kept, and of those of the deep form at most 60 KiB.
+//! | | short | tabled | deep |
+//! | --- | --- | --- | --- |
+//! | search | up to `scan_limit` entries | one bucket, and up to eight newcomers | one bucket |
+//! | for a message, in addition | - | one bucket for each class with receives | one bucket for each class with receives |
+//! | search with a wildcard | up to three times `scan_limit` entries | one bucket; links the messages that came since its class last searched | one bucket |
+//! | the first of these, while many messages wait | - | all messages; the next links all | all messages; the next ones index a sixteenth each, at least 4,096 |
+//! | operation that changes to this form | looks at up to 4,096 slots of each queue | links up to 4,096 entries | indexes up to 2,048 entries; of more, a fifth, and looks at the others |
+//! | cancel | constant; bisection if entries have moved | constant; bisection if entries have moved | constant; a look at up to 4,096 slots if entries have moved |
+//! | memory, beside the entries as in `list` | three free slots per entry at most (one from 256 slots on), in a queue that never empties | 8 to 16 bytes per entry, at least 1 KiB | 7.5 bytes per entry; 15 at most where a piece has just doubled, 32 while a long queue drains |
+//! | for an entry with a wildcard, in addition | - | as much again | - |
+//! | for each class that searches for messages | - | 10 to 18 bytes per message | a table of its own, and 16 bytes per slot |
+//! | kept by a drained queue | its slots, up to 4,096; after more entries, 128 | up to 64 KiB of tables | up to 60 KiB of tables |
+//!
+//! - An entry that leaves from the middle of a short queue leaves a hole; a search that passes more than four holes
+//!   closes them. When the slots after a short queue are used up, at most 2,048 entries move.
+//! - Before queues become short again, a quarter as many removals as there are slots to look at have paid for that.
+//! - The table and the storage of deep queues grow and shrink piece by piece.
+//! - In the deep form, messages are indexed for a class as they come once it has searched, also in later fillings, as
+//!   long as that saves more than it costs: queues of at most 4,096 slots that are rarely searched continue to be
+//!   scanned. A class that has not searched for long gives up its index, in one step.
+//! - Seven masks have classes at a time. Receives with further masks, which MPI does not have, are in a list that every
+//!   message is compared with, and look at all messages.
+//! - A context takes 800 bytes more from its first table on. After two long fillings a shorter one may use 512 KiB more.
 
 // The form each file belongs to:
 //
