@@ -41,9 +41,9 @@ impl<B> Class<B> {
         }
     }
 
-    /// A search would have to look at `slots` slots, after `come` messages have come: whether to index
-    /// the messages for the class. Otherwise counts the search.
-    fn is_worth_a_view(&mut self, slots: u32, come: u32) -> bool {
+    /// A search would have to look at `slots` slots, after `come` messages have come. Returns whether to index
+    /// the messages for the class; otherwise counts the search.
+    fn weigh_view(&mut self, slots: u32, come: u32) -> bool {
         let since = come.wrapping_sub(self.searched_at);
         self.searched_at = come;
         if slots <= LONG {
@@ -170,7 +170,7 @@ impl<B: MatchBits> Classes<B> {
             view.fill(unexpected, seed, part);
             return true;
         }
-        if !class.is_worth_a_view(unexpected.slots(), unexpected.stored()) || !may_be {
+        if !class.weigh_view(unexpected.slots(), unexpected.stored()) || !may_be {
             return false;
         }
         let mut view = self.spare.take().unwrap_or_default();

@@ -334,9 +334,9 @@ impl<B: MatchBits> Index<B> {
         self.chains.unlink(nodes, unexpected(slot), key, hash);
     }
 
-    /// One more removal has left few entries: whether there have been enough such removals since the
+    /// One more removal has left few entries. Returns whether there have been enough such removals since the
     /// queues became deep to pay for a look at all slots.
-    pub(super) const fn has_paid_for(&mut self, slots: usize) -> bool {
+    pub(super) const fn pay_for(&mut self, slots: usize) -> bool {
         self.removals_with_few += 1;
         self.removals_with_few as usize * 4 >= slots
     }

@@ -45,7 +45,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         // The short form expects its entries near.
         let Slabs { posted, unexpected } = &self.slabs;
         let slots = posted.near_slots() + unexpected.near_slots();
-        if self.slabs.has_far() || !index.has_paid_for(slots) {
+        if self.slabs.has_far() || !index.pay_for(slots) {
             if left <= index.few() {
                 index.shrink(&mut self.slabs);
             }
