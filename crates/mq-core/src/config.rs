@@ -13,7 +13,8 @@ pub use crate::profile::Clusters;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Config {
-    /// The structure to create, if it is chosen at run time; ignored by a structure named by its type.
+    /// The structure to create. Only [`AnyQueues`](crate::structures::AnyQueues) looks at it: any other type is one
+    /// structure.
     pub kind: Kind,
     /// Ranks of the communicator, if known. Structures of process scope get each communicator's size by
     /// [`MatchQueues::add_context`](crate::MatchQueues::add_context).
@@ -21,8 +22,8 @@ pub struct Config {
     /// Whether the matching order may be relaxed (`mpi_assert_allow_overtaking`, MPI 4.1 §7.4.4). A
     /// structure may ignore it.
     pub allow_overtaking: bool,
-    /// The smallest number that handles may use, at most 2^64 - 2^48. It keeps handles of a freed context
-    /// stale, and the entries of a context's several objects in order.
+    /// The smallest number that handles may use, at most 2^64 - 2^48. It keeps handles of a freed context stale and,
+    /// where a `SharedEngine` has several queues for one context, their entries in order.
     pub first_sequence: u64,
     /// Parameters of the structures.
     pub tuning: Tuning,
@@ -74,8 +75,8 @@ pub struct Tuning {
     /// `pnp`: the length of a shared queue at which partners are chosen (theta), at least 1.
     pub partner_threshold: u32,
     /// `pnp`, `col`: dedicated queues are limited to k times the square root of the communicator size;
-    /// this is k for point-to-point traffic, 8 as in §5.3 of their paper. At 0 and below nothing is dedicated, and
-    /// never more than 2^20 queues are.
+    /// this is k for point-to-point traffic, 8 as in §5.3 of their paper. There are none if it is 0 or
+    /// less, and never more than 2^20.
     pub point_to_point_k: f64,
     /// `col`: k for collective traffic. In that paper 2 to 4 were enough for all applications but one.
     pub collective_k: f64,

@@ -255,7 +255,7 @@ impl MatchBits for u128 {
 ///
 /// # Contract
 /// `source` and `class` are functions of what is matched: two envelopes with equal context and bits have equal source
-/// and class. No method panics, nor `Clone`: an engine that was moving entries then would no longer find all of them.
+/// and class. Neither a method nor `Clone` may panic: an engine that was moving entries could lose some of them.
 pub trait Envelope: Copy + fmt::Debug {
     /// The word that holds all that must match besides the context: the source, the tag, and
     /// whatever else tells messages apart. `u64` or `u128`.

@@ -55,13 +55,13 @@ pub enum Error {
         /// Ranks of the context.
         size: u32,
     },
-    /// A receive from any source where none was promised (`mpi_assert_no_any_source`).
+    /// A receive from any source, where the promise is that there are none (`mpi_assert_no_any_source`).
     #[error("context {0} has the promise no_any_source; name the source of the receive")]
     AnySourceForbidden(ContextId),
-    /// A receive of any tag where none was promised (`mpi_assert_no_any_tag`).
+    /// A receive of any tag, where the promise is that there are none (`mpi_assert_no_any_tag`).
     #[error("context {0} has the promise no_any_tag; name the tag of the receive")]
     AnyTagForbidden(ContextId),
-    /// Promises are withdrawn while the entries are still placed as these promises allow: see
+    /// Promises cannot be withdrawn while entries are queued whose place depends on them: see
     /// `SharedEngine::update_context`.
     #[error(
         "context {0} is divided by its promises no_any_source and no_any_tag; withdraw them only \
@@ -172,7 +172,7 @@ impl<T> fmt::Display for Refused<T> {
 impl<T> core::error::Error for Refused<T> {}
 
 impl<T> Refused<T> {
-    /// A refusal by a wrapper of an engine.
+    /// For a wrapper of an engine that refuses an operation itself.
     pub const fn new(error: Error, payload: T) -> Self {
         Self { error, payload }
     }

@@ -2,7 +2,7 @@
 //!
 //! When a message arrives, an MPI library must find the receive that was posted for it; when a receive is
 //! posted, it must find the message that already arrived. This crate does both, with eleven structures of MPI
-//! libraries and of the literature, and a default, [`structures::Indexed`], that needs no choosing.
+//! libraries and of the literature, and a default, [`structures::Indexed`], that needs no tuning.
 //!
 //! ```
 //! use mq_core::mpi::{MpiEnvelope, MpiPattern};
@@ -24,14 +24,15 @@
 //! - [`Envelope`], [`Pattern`], [`matches()`]: what matches what. Ready-made families: [`mpi`],
 //!   [`tagged`].
 //! - [`MatchQueues`]: the operations of every structure; [`structures`]: the table of them.
-//! - [`Engine`]: contexts, their promises, budgets, and the choice of structure for each.
-//! - `SharedEngine`, with the feature `shared` (on by default): an engine for many threads. It has the whole
-//!   steps, not their halves (`find`, `queue_receive`, `queue_message`), since another thread
-//!   could come in between; what it shows of an entry, a closure sees while the lock is held.
+//! - [`Engine`]: contexts (communicators), each with its size, its promises (MPI's info assertions) and its structure,
+//!   and budgets for unexpected messages.
+//! - `SharedEngine`, with the feature `shared` (on by default): an engine for many threads. Its operations search and
+//!   queue in one step, without the halves that an [`Engine`] has (`find`, `queue_receive`, `queue_message`), since
+//!   another thread could come in between. A closure sees a message that stays queued, while a lock is held.
 //! - For a structure of your own: [`Routed`](structures::Routed) if it only chooses the list that a sender's
 //!   entries go to; [`Layered`](structures::Layered) if it learns from traffic which lists they go to;
-//!   [`Arrangement`](arrangement::Arrangement) if the links between entries are yours, but
-//!   storage and order are the common ones; [`MatchQueues`] to start from scratch.
+//!   [`Arrangement`](arrangement::Arrangement) if it links entries in its own way, in the
+//!   common storage and order; [`MatchQueues`] to start from scratch.
 //! - [`Meter`], [`Footprint`]: the cost of a search, the memory of a structure.
 //!
 //! # Threads and features

@@ -12,8 +12,8 @@ pub enum Queue {
     Unexpected,
 }
 
-/// Receives the cost of each search when the search ends, in the middle of the operation: it must not
-/// panic, or the queues may be left with half an entry.
+/// Is told the cost of each search when the search ends, in the middle of the operation: it must not panic, or an entry
+/// may be left half queued.
 pub trait Meter {
     /// A search of `queue` compared `entries` queued entries with what it was looking for. A structure may
     /// report one search in parts, which add up: `indexed` does while its queues are long.

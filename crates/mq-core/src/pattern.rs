@@ -113,7 +113,7 @@ pub type BitsOf<P> = <<P as Pattern>::Envelope as Envelope>::Bits;
 ///
 /// # Contract
 /// If `source` is a rank, every envelope that the pattern matches comes from that rank: structures choose a queue by
-/// it. Bits that the pattern does not care about may have any value. No method panics, nor `Clone`, as none of an
+/// it. Bits that the pattern does not care about may have any value. Neither a method nor `Clone` may panic, as for an
 /// [`Envelope`].
 pub trait Pattern: Copy + fmt::Debug {
     /// The envelopes this pattern is compared with.
@@ -123,7 +123,7 @@ pub trait Pattern: Copy + fmt::Debug {
     fn context(&self) -> ContextId;
     /// The sender's rank, or any.
     fn source(&self) -> Source;
-    /// The source, or rank 0 for any source: a rank of the context if the context admits the receive.
+    /// The source, or rank 0 for any source.
     #[inline(always)]
     fn least_rank(&self) -> Rank {
         match self.source() {
@@ -138,8 +138,8 @@ pub trait Pattern: Copy + fmt::Debug {
     /// seven, and compares receives with others one by one.
     fn care(&self) -> BitsOf<Self>;
     /// Whether more than one tag can match (refused where `no_any_tag` was promised). Also true of a
-    /// receive that leaves open anything else that distinguishes one sender's messages: where both
-    /// wildcards are promised away, threads may rely on receives being matched by equality.
+    /// receive that leaves open anything else that distinguishes one sender's messages: where both wildcards
+    /// are promised away, a `SharedEngine` relies on receives being matched by equality.
     fn any_tag(&self) -> bool;
     /// The operation the receive belongs to; [`TrafficClass::Unknown`] if it may be one of several.
     fn class(&self) -> TrafficClass {
@@ -154,7 +154,7 @@ pub trait Pattern: Copy + fmt::Debug {
 /// §3.2.4: a source or `ANY_SOURCE` and a tag or `ANY_TAG` are both such masks (see [`mpi`](crate::mpi)).
 ///
 /// # Cost
-/// One comparison of contexts, and xor, and, compare of the packed word.
+/// One comparison of contexts, and a masked one of the packed words.
 #[inline(always)]
 pub fn matches<P: Pattern>(pattern: &P, envelope: &P::Envelope) -> bool {
     pattern.context() == envelope.context()

@@ -32,8 +32,8 @@ use crate::pattern::Pattern;
 /// 3. payloads are moved in and out, never copied, and none is lost;
 /// 4. a handle names its receive until the receive leaves the queue, and nothing afterwards;
 /// 5. the receives of a context are numbered in the order in which they are queued, and so are its messages, from
-///    [`Config::first_sequence`] on: of the objects that a `SharedEngine` has for one context, the numbers
-///    say which entry is older;
+///    [`Config::first_sequence`] on: a `SharedEngine`, which has several queues for one context, tells by the
+///    numbers which entry is older;
 /// 6. no method panics, except where its description says so, or where a callback or a dropped payload does: an engine
 ///    may lose the entries of that operation otherwise, and the room that its budget counts for them.
 ///
@@ -182,9 +182,10 @@ pub trait MatchQueues: Sized {
 
     /// Queues a receive without a search: the second half of [`post`](Self::post), for a caller
     /// whose [`extract`](Self::extract) or [`find`](Self::find) with the same pattern found nothing,
-    /// with no other operation in between but [`raise_sequence`](Self::raise_sequence). If a message that
-    /// the receive matches is queued, later messages may pass the receive over until that message is taken.
-    /// Later receives and messages of the same key may be passed over too, until none of one kind is left.
+    /// with no other operation in between but [`raise_sequence`](Self::raise_sequence). Otherwise the contract may
+    /// break: if a message that the receive matches is queued, later messages may pass the receive over until that
+    /// message is taken. Later receives and messages of the same key may be passed over too, until none of one
+    /// kind is left.
     fn queue_receive(&mut self, pattern: Self::Pattern, receive: Self::Receive) -> Handle;
 
     /// Queues a message without a search: the second half of [`arrive`](Self::arrive), for a caller
@@ -254,8 +255,8 @@ pub trait MatchQueues: Sized {
     // What a structure may learn.
 
     /// One more context will use these queues, which serve several. Entries queued from now on are numbered from at
-    /// least `config.first_sequence`, as if [raised](Self::raise_sequence) to it: a number that has been passed lowers
-    /// nothing. `config.size` may exceed all sizes known so far.
+    /// least `config.first_sequence`, as if [raised](Self::raise_sequence) to it: a smaller number than they have
+    /// reached changes nothing. `config.size` may exceed all sizes known so far.
     ///
     /// [`Engine`](crate::Engine) calls this for structures of process scope.
     fn add_context(&mut self, config: &Config);

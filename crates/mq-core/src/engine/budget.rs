@@ -6,8 +6,9 @@ use core::fmt;
 ///
 /// Past a limit, [`Engine::arrive`](super::Engine::arrive) still matches posted receives, and hands
 /// any other message back as refused. A limit per source keeps room for other senders when one sender
-/// floods the engine. Who keeps a refused message, to hand it in again, keeps what the same source sends after it as
-/// well: the engine would queue a shorter one that fits, and MPI's messages of one source do not overtake each other.
+/// floods the engine. A caller that keeps a refused message, to try again later, must also keep what the same source
+/// sends after it: the engine would queue a shorter one that fits, but MPI's messages of one source do not overtake
+/// each other.
 ///
 /// # Cost
 /// Without limits, at most one predicted branch per operation. Limits of the engine take two counters; limits
@@ -57,9 +58,9 @@ impl<M> Budget<M> {
         self
     }
 
-    /// Limits the summed weight of the unexpected messages. `weigh` gives the weight of one, usually
+    /// Limits the total weight of the unexpected messages. `weigh` gives the weight of one, usually
     /// the bytes that it pins. It must return the same for a message that leaves as when it came, and must
-    /// not panic: it is called while an entry is between two places. A `SharedEngine` calls it with locks
+    /// not panic: the message could be lost. A `SharedEngine` calls it with locks
     /// held, so it must not use the engine.
     #[must_use]
     pub const fn bytes(mut self, limit: u64, weigh: fn(&M) -> u64) -> Self {
@@ -75,7 +76,7 @@ impl<M> Budget<M> {
         self
     }
 
-    /// Limits the summed weight of the unexpected messages from each source of each context. Both byte
+    /// Limits the total weight of the unexpected messages from each source of each context. Both byte
     /// limits use the same `weigh`: the one given last.
     #[must_use]
     pub const fn bytes_per_source(mut self, limit: u64, weigh: fn(&M) -> u64) -> Self {
@@ -131,8 +132,10 @@ pub struct Used {
 /// High-water marks on the unexpected messages of an engine: reaching one triggers a call.
 ///
 /// The call comes once, when the use reaches a high mark; the next comes only after the use has fallen
-/// to all low marks. A message that is refused reaches no mark: with messages that are large beside the budget, take
-/// refusals as a sign too. Passed to [`EngineOptions::high_water`](super::EngineOptions::high_water).
+/// to all low marks. A message that is refused reaches no mark: where messages are large compared with the budget,
+/// treat a refusal like a mark that is reached.
+///
+/// Passed to [`EngineOptions::high_water`](super::EngineOptions::high_water).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HighWater {
     high: Used,

@@ -168,7 +168,8 @@ impl<Q: MatchQueues> Engine<Q> {
         Ok(())
     }
 
-    /// The size and the promises of a context, for a caller that checks arguments itself; `None` for an unknown context.
+    /// The size and the promises of a context, for a caller that checks arguments itself; `None` for an unknown
+    /// context.
     pub fn terms(&self, context: impl Into<ContextId>) -> Option<ContextTerms> {
         let context = self.directory.get(context.into())?;
         Some(context.terms().shown())
@@ -194,7 +195,8 @@ impl<Q: MatchQueues> Engine<Q> {
         self.directory.ids()
     }
 
-    /// The queues that serve a context, and a number that contexts share if they share queues.
+    /// The queues that serve a context, and their number: contexts with the same number share them. `None` for an
+    /// unknown context.
     pub fn queues(&self, context: impl Into<ContextId>) -> Option<(usize, &Q)> {
         let object = self.directory.get(context.into())?.object();
         Some((object, &self.objects[object].queues))

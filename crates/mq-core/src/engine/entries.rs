@@ -6,9 +6,9 @@ use crate::error::Error;
 use crate::queues::{Entry, EntryOf, MatchQueues, Removed, RemovedOf};
 
 impl<Q: MatchQueues> Engine<Q> {
-    /// Removes the entries that `select` chooses from all contexts, object by object, as
-    /// [`visit`](Self::visit) shows them: `select` is asked about all entries of an object before any of it is
-    /// removed. See [`MatchQueues::purge`].
+    /// Removes the entries that `select` chooses from all contexts, in the order of [`visit`](Self::visit). `select` is
+    /// asked about all entries of a context, or of all contexts that share queues, before any of them is removed. See
+    /// [`MatchQueues::purge`].
     ///
     /// # Cost
     /// Visits and sorts all entries; allocates.
@@ -72,9 +72,8 @@ impl<Q: MatchQueues> Engine<Q> {
             });
     }
 
-    /// Shows all entries, object by object. A structure has one object per context or, if it is of
-    /// [process scope](crate::Scope), one for all contexts, with their entries mixed. See
-    /// [`MatchQueues::visit`].
+    /// Shows all entries, context by context; those of contexts that share queues, with a structure of
+    /// [process scope](crate::Scope), are mixed. See [`MatchQueues::visit`].
     pub fn visit(&self, visitor: &mut dyn FnMut(EntryOf<'_, Q>)) {
         // Contexts may be many, and most of them idle.
         for queues in self.objects.iter().map(|object| &object.queues) {

@@ -37,9 +37,9 @@ use crate::structures::Kind;
 ///
 /// `Q` is a structure, for calls resolved at compile time, or
 /// [`AnyQueues`](crate::structures::AnyQueues), for a choice at run time, per engine or per
-/// context. A structure of context scope gets one object per context, so that the cost in one context
-/// does not grow with another's queues. One of process scope serves all contexts that name the same kind,
-/// as published.
+/// context. With a structure of [context scope](crate::Scope), as the default is, each context has queues of its
+/// own, so that the cost in one context does not grow with another's queues. With one of process scope, all
+/// contexts of that structure share their queues, as published.
 ///
 /// # Example
 /// ```
@@ -97,13 +97,13 @@ impl<Q: MatchQueues> fmt::Debug for Engine<Q> {
 
 /// Making an engine.
 impl<Q: MatchQueues> Engine<Q> {
-    /// An engine without contexts or limits.
+    /// An engine with the default options, and no contexts yet.
     #[must_use]
     pub fn new() -> Self {
         Self::with_options(EngineOptions::new())
     }
 
-    /// An engine without contexts.
+    /// An engine with these options, and no contexts yet.
     #[must_use]
     pub fn with_options(options: EngineOptions<Q::Message>) -> Self {
         Self {
@@ -125,8 +125,8 @@ impl<Q: MatchQueues> Engine<Q> {
         self.kind
     }
 
-    /// A number greater than those of all handles of this engine: another engine that
-    /// [begins](EngineOptions::first_sequence) there treats them as stale, unless it is above 2^63, where none begins.
+    /// A number greater than those of all handles of this engine. Another engine whose numbers
+    /// [begin](EngineOptions::first_sequence) there treats them as stale; none begins above 2^63.
     pub fn next_sequence(&self) -> u64 {
         let objects = self.objects.iter();
         let numbers = objects.map(|object| object.queues.next_sequence());

@@ -18,7 +18,7 @@ pub struct EngineOptions<M> {
 }
 
 impl<M> EngineOptions<M> {
-    /// The default structure, every parameter at its default, no limits.
+    /// The default structure, every parameter at its default, no budget.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -53,7 +53,7 @@ impl<M> EngineOptions<M> {
         self
     }
 
-    /// Limits on unexpected messages.
+    /// How many unexpected messages may be queued, and how large.
     #[must_use]
     pub fn budget(mut self, budget: Budget<M>) -> Self {
         self.budget = budget;
@@ -211,7 +211,8 @@ impl ContextOptions {
     }
 }
 
-/// The size and the promises that a context has, to [update](crate::Engine::update_context) it with others.
+/// Options with the size and the promises that a context has, to [update](crate::Engine::update_context) it with one of
+/// them changed.
 impl From<ContextTerms> for ContextOptions {
     fn from(terms: ContextTerms) -> Self {
         Self {

@@ -8,9 +8,9 @@ use crate::queues::{Entry, EntryOf, MatchQueues};
 
 impl<Q: MatchQueues> Engine<Q> {
     /// Sets the size and promises of a context to those of `options` (`MPI_Comm_set_info`, MPI 4.1 §7.4.4, or a
-    /// communicator whose messages arrived before it). A promise left out is withdrawn, and a size left out is
-    /// unknown from then on: to change one of them, begin with those that the context has, from
-    /// [`terms`](Self::terms). The context keeps its structure and its parameters. If the size changes, the
+    /// communicator that is created after its first messages have arrived). A promise left out is withdrawn, and a size
+    /// left out is unknown from then on: to change one of them, begin with [`terms`](Self::terms), which has them
+    /// all. The context keeps its structure and its parameters. If the size changes, the
     /// structure redoes what it planned by the size as soon as nothing of the context is queued. `pnp`, `col`
     /// and `col+pnp` always use the largest size they were given.
     ///

@@ -22,11 +22,11 @@ use crate::memory::{Footprint, Memory};
 use crate::queues::MatchQueues;
 use crate::structures::Kind;
 
-/// A process's matching engine for many threads: the whole steps of [`Engine`](crate::Engine), with
+/// A process's matching engine for many threads: the operations of [`Engine`](crate::Engine), with
 /// `&self`.
 ///
-/// The halves of steps (`find`, `queue_receive` and the like) and metering are left out. What an
-/// operation shows, it shows under the lock, since an entry may leave at any moment.
+/// The halves of steps (`find`, `queue_receive` and the like) and metering are left out. Entries that stay queued are
+/// shown to a closure while a lock is held, since they may leave as soon as it is released.
 ///
 /// Contexts share nothing, so threads in different contexts do not slow each other down. The exceptions:
 /// the counter of a [budget](EngineOptions::budget) or [mark](EngineOptions::high_water) and, for contexts
@@ -36,11 +36,10 @@ use crate::structures::Kind;
 /// See [`Sharding`], and the [module](super) for how a receive from any source keeps its place in
 /// order.
 ///
-/// `Q` is the structure in every place of a context. Each place has its own object even of a structure
-/// of process scope, since one object for all contexts would mean one lock. A divided context has one
-/// object per shard and one more, and each that is used holds what the structure keeps by number of ranks
-/// (`array`, 16 bytes a rank) or by profile (`clusters`): use few [shards](Sharding::shards) with such a
-/// structure, or [none](super::Divide::Never).
+/// `Q` is the structure of all queues. Even with one of process scope, contexts do not share queues, since that would
+/// mean one lock for all. A divided context has queues for each shard, besides those from before, and each that is used
+/// holds what the structure keeps by number of ranks (`array`, 16 bytes a rank) or by profile (`clusters`): use few
+/// [shards](Sharding::shards) with such a structure, or [none](super::Divide::Never).
 ///
 /// # Order
 /// Each operation takes effect at one moment between call and return. An arriving message takes the
@@ -104,21 +103,21 @@ impl<Q: MatchQueues> fmt::Debug for SharedEngine<Q> {
     }
 }
 
-/// What a callback that panics leaves behind is said with each operation, and with
+/// What a callback that panics leaves behind is said at each operation, and at
 /// [`high_water`](EngineOptions::high_water).
 impl<Q: MatchQueues> UnwindSafe for SharedEngine<Q> {}
 impl<Q: MatchQueues> RefUnwindSafe for SharedEngine<Q> {}
 
 impl<Q: MatchQueues> SharedEngine<Q> {
-    /// An engine without contexts or limits.
+    /// An engine with the default options, and no contexts yet.
     #[must_use]
     pub fn new() -> Self {
         Self::with_options(EngineOptions::new(), Sharding::new())
     }
 
-    /// An engine without contexts.
+    /// An engine with these options, and no contexts yet.
     ///
-    /// A [high-water](EngineOptions::high_water) call that uses the engine gets it before it exists:
+    /// A [high-water](EngineOptions::high_water) call that uses the engine is made before the engine is:
     ///
     /// ```
     /// use std::sync::{Arc, Weak};
@@ -160,8 +159,8 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         }
     }
 
-    /// Another `SharedEngine` that [begins](EngineOptions::first_sequence) at this number treats the
-    /// handles of this one as stale, unless it is above 2^56, where none begins. Do not compare it with a
+    /// A number for another `SharedEngine`, which treats the handles of this one as stale if its own numbers
+    /// [begin](EngineOptions::first_sequence) there; none begins above 2^56. Do not compare it with a
     /// [`Handle::sequence`](crate::Handle::sequence), whose upper bits name the shard.
     ///
     /// # Cost

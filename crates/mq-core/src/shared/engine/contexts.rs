@@ -56,7 +56,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
     /// (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale forever.
     ///
     /// Operations that other threads have already begun take effect before, or find the context unknown.
-    /// Entries of each place are handed back in order; an undivided context has one place.
+    /// The parts of a divided context, which are the undivided queues and the shards, are in order each for itself.
     ///
     /// # Cost
     /// Takes all locks of the context; visits and sorts its entries. `back` is called with no lock
@@ -92,7 +92,8 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         Some(SharedContext::new(Arc::clone(&found), life))
     }
 
-    /// The size and the promises of a context, for a caller that checks arguments itself; `None` for an unknown context.
+    /// The size and the promises of a context, for a caller that checks arguments itself; `None` for an unknown
+    /// context.
     ///
     /// # Cost
     /// Takes the lock of the undivided queues, which operations on a divided context otherwise avoid.

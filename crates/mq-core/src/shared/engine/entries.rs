@@ -8,8 +8,8 @@ use crate::queues::{EntryOf, MatchQueues, RemovedOf};
 
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// Removes the entries that `select` chooses, context by context, each at one moment: see
-    /// [`MatchQueues::purge`]. Each context's receives are handed back first, and the entries of each
-    /// place in order.
+    /// [`MatchQueues::purge`]. Each context's receives are handed back first; the parts of a
+    /// divided context are in order each for itself.
     ///
     /// # Cost
     /// Takes all locks of a context while `select` looks at it, so `select` must not call the engine;
@@ -51,7 +51,7 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         self.find(context.into())?.purge_alive(None, select, back)
     }
 
-    /// Shows all entries, context by context, each at one moment, and place by place: see
+    /// Shows all entries, context by context, each at one moment, a divided one part by part: see
     /// [`MatchQueues::visit`]. The visitor must not call the engine; the handles that it sees may be used
     /// afterwards, and name nothing once their entries have left.
     ///

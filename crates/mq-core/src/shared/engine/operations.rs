@@ -11,12 +11,11 @@ use crate::queues::{ArriveOf, EnvelopeOf, MatchQueues, PostOf, TakenMessageOf, T
 /// The operations, each as in [`MatchQueues`] after checking its arguments.
 ///
 /// # Cost
-/// An operation on an undivided context takes one lock. In a divided context, a message and a receive
-/// from a named source take the lock of their shard. A message also takes that of the undivided
-/// queues, but only while these hold receives from any source or, if its shard had receives from
-/// before the division, any receive from then; a receive, only while they hold messages of its shard
-/// from before the division. An operation for any source takes all locks, in an allocated list.
-/// Finding a context numbered below 4,096 writes nothing.
+/// An operation on an undivided context takes one lock. In a divided context, a message and a receive from a named
+/// source take the lock of their shard, and sometimes that of the undivided queues, which hold what was queued before
+/// the division, and receives from any source: a message, while one of those is there or, if its shard had receives
+/// before the division, any receive from then; a receive, while they hold messages of its shard. An operation for any
+/// source takes all locks, in an allocated list. Finding a context numbered below 4,096 writes nothing.
 impl<Q: MatchQueues> SharedEngine<Q> {
     /// Posts a receive: see [`MatchQueues::post`].
     ///

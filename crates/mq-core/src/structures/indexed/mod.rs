@@ -48,7 +48,8 @@
 //!   scanned. A class that has not searched for long gives up its index, in one step.
 //! - Seven masks have classes at a time. Receives with further masks, which MPI does not have, are in a list that every
 //!   message is compared with, and look at all messages.
-//! - A context takes 800 bytes more from its first table on. After two long fillings a shorter one may use 512 KiB more.
+//! - From its first table on, a context takes 800 bytes more. After two long fillings a shorter one may use 512 KiB
+//!   more.
 
 // The form each file belongs to:
 //
