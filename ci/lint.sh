@@ -23,6 +23,9 @@ cargo fmt --all --check
 # rustfmt leaves comments as long as they are; rows of tables may be.
 long=$(git ls-files -z '*.rs' | xargs -0 awk '/^ *\/\// && length > 120 && !/^ *\/\/[\/!]? *\|/ { print FILENAME ":" FNR ": " $0 }')
 [ -z "$long" ] || { echo "$long" && echo "ci/lint.sh: these comments are longer than 120 columns" >&2 && exit 1; }
+# A module with a folder is the file beside it. (Of tests, `common/mod.rs` keeps cargo from making a test of it.)
+inside=$(git ls-files 'crates/*/src/*mod.rs' | grep '/mod\.rs$') &&
+    echo "$inside" && echo "ci/lint.sh: move these beside their folders, as FOLDER.rs" >&2 && exit 1
 for sources in crates/mq-shm/src/sync.rs crates/mq-core/src/shared/sync.rs; do
     [ -f "$sources" ] || { echo "ci/lint.sh: $sources no longer exists" >&2 && exit 1; }
 done
