@@ -7,6 +7,7 @@ mod common;
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::sync::mpsc::{TryRecvError, channel};
+use std::time::{Duration, Instant};
 
 use mq_core::mpi::{MpiEnvelope, MpiPattern, TagSelector};
 use mq_core::shared::{Divide, Sharding, SharedContext, SharedEngine};
@@ -193,10 +194,13 @@ fn a_context_that_is_divided_on_the_way_loses_nothing_and_keeps_order() {
             assert!(std::env::var_os("MQ_ALL_CHECKS").is_none(), "{why}");
             return;
         }
-        let divided =
-            (1..=100).find(|_| run_once(Divide::WhenContended, ContextOptions::new(), 100));
+        // Where other programs take the cores, threads rarely meet: then it takes more runs, as long as there is time.
+        let begun = Instant::now();
+        let divided = (1..)
+            .take_while(|&run| run <= 100 || begun.elapsed() < Duration::from_secs(60))
+            .find(|_| run_once(Divide::WhenContended, ContextOptions::new(), 100));
         eprintln!("divided in run {divided:?}");
-        assert!(divided.is_some(), "no context was divided in 100 runs");
+        assert!(divided.is_some(), "no context was divided in any run");
     });
 }
 
