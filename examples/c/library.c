@@ -36,7 +36,7 @@ static void init(uint32_t rank, uint32_t size) {
     check(mq_engine_new(&options, &engine));
 }
 
-/* With its size, by which structures plan. A message of its may have made the context before it. */
+/* With its size, by which structures plan. One of its messages may have made the context before. */
 static void make_communicator(uint32_t context, uint32_t size, uint32_t rank) {
     mq_context_options options = {.size = size, .rank = rank};
     int status = mq_context_create(engine, context, &options);
