@@ -146,15 +146,15 @@ impl Planner<'_> {
         }
         for _ in 0..1 + self.draw.below(30) {
             let communicator = self.draw.pick(&self.alive);
-            match self.draw.below(100) {
-                0..4 => self.plan.items.push(Item::Barrier(communicator)),
-                4..6 => {
+            match (self.draw.below(100), temporary) {
+                (0..4, _) => self.plan.items.push(Item::Barrier(communicator)),
+                (4..6, _) => {
                     let (root, bytes) = (self.draw.below(16) as u32, self.length());
                     (self.plan.items).push(Item::Broadcast(communicator, root, bytes));
                 }
-                6..10 => self.handover(communicator),
-                10..16 => self.send(communicator, 3, Fate::Needed),
-                16..40 if let Some(temporary) = temporary => self.send(temporary, 0, Fate::Loose),
+                (6..10, _) => self.handover(communicator),
+                (10..16, _) => self.send(communicator, 3, Fate::Needed),
+                (16..40, Some(temporary)) => self.send(temporary, 0, Fate::Loose),
                 _ => self.send(communicator, 0, Fate::Needed),
             }
         }
