@@ -71,8 +71,8 @@ impl<M: Memory> Endpoint<M> {
         Ok(())
     }
 
-    /// Whether the next cell to `to` announces a fastbox, which exists by then.
-    pub(super) fn makes_box_for(&mut self, to: Process) -> bool {
+    /// Commits memory for a fastbox to `to`, if the policy wants one by now; whether the next cell is to announce it.
+    pub(super) fn make_box_for(&mut self, to: Process) -> bool {
         let peer = &mut self.peers[to.index()];
         let threshold = match self.options.policy {
             Policy::PerPeer => 0,

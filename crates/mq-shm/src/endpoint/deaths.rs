@@ -160,7 +160,7 @@ impl<M: Memory> Endpoint<M> {
             return Ok(None);
         };
         if buried {
-            return self.ended();
+            return self.report_end();
         }
         let next = if in_box > 0 || shown == self.peers[process.index()].due {
             self.in_box(process).map(Held::in_box)
@@ -181,7 +181,7 @@ impl<M: Memory> Endpoint<M> {
             }
             // All that was in the queue when its end was found has been received.
             None if self.inbox.shadow.is_empty() && self.inbox.takes != takes => None,
-            None => self.in_queue()?,
+            None => self.next_from_queue()?,
         };
         match found {
             Some((from, held)) => Ok(Some(Arrival::Message(Incoming {
@@ -189,14 +189,14 @@ impl<M: Memory> Endpoint<M> {
                 from,
                 held,
             }))),
-            None => self.ended(),
+            None => self.report_end(),
         }
     }
 
     /// Reports a process that has ended and from which nothing is left. If what it had turns out to be
     /// damaged, that is reported now, and the end at the next look.
     #[cold]
-    fn ended(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
+    fn report_end(&mut self) -> Result<Option<Arrival<'_, M>>, ShmError> {
         let Some(ending) = self.deaths.ending.last_mut() else {
             return Ok(None);
         };

@@ -53,6 +53,14 @@ pub(super) struct Inbox {
     pub(super) takes: u32,
 }
 
+/// A message in a wanted box, found in rotation.
+pub(super) struct InTurn {
+    pub(super) from: Process,
+    pub(super) len: u32,
+    /// What to pass to [`turns_to`](Endpoint::turns_to) if it is taken.
+    pub(super) next: usize,
+}
+
 /// Where the next look begins, so that everybody has a turn.
 #[derive(Debug)]
 pub(super) struct Rotation {
@@ -118,11 +126,11 @@ impl<M: Memory> Endpoint<M> {
         if !self.deaths.ending.is_empty() {
             return self.poll_ending();
         }
-        if let Some((from, len, next)) = self.in_wanted_boxes_by_turns() {
+        if let Some(InTurn { from, len, next }) = self.in_wanted_boxes_by_turns() {
             // Once in a row, so that they do not hide the box either.
             if is_turn_of_others(self.peers[from.index()].due)
                 && !core::mem::take(&mut self.rotation.others_had_turn)
-                && let Some((from, held)) = self.in_others(Some(from))?
+                && let Some((from, held)) = self.next_from_others(Some(from))?
             {
                 self.rotation.others_had_turn = true;
                 return Ok(Some(Arrival::Message(Incoming {
@@ -156,20 +164,19 @@ impl<M: Memory> Endpoint<M> {
         None
     }
 
-    /// The same, beginning with the box after the one from which a message was last taken in rotation; also
-    /// what to pass to [`turns_to`](Self::turns_to) if it is taken.
+    /// The same, beginning with the box after the one from which a message was last taken in rotation.
     #[inline(always)]
-    pub(super) fn in_wanted_boxes_by_turns(&self) -> Option<(Process, u32, usize)> {
+    pub(super) fn in_wanted_boxes_by_turns(&self) -> Option<InTurn> {
         let boxes = self.inlets.in_view();
-        let mut at = self.rotation.first_wanted;
+        let mut next = self.rotation.first_wanted;
         for _ in 0..boxes.len() {
-            if at >= boxes.len() {
-                at = 0;
+            if next >= boxes.len() {
+                next = 0;
             }
-            let from = boxes[at];
-            at += 1;
+            let from = boxes[next];
+            next += 1;
             if let Some(len) = self.in_box(from) {
-                return Some((from, len, at));
+                return Some(InTurn { from, len, next });
             }
         }
         None
@@ -188,28 +195,31 @@ impl<M: Memory> Endpoint<M> {
         peer.inlet.as_ref()?.holds(peer.due)
     }
 
-    /// What is in the queue and in boxes other than that of `but`, alternating.
+    /// The next message from the queue or from a box other than that of `but`, alternating.
     #[cold]
     #[inline(never)]
-    fn in_others(&mut self, but: Option<Process>) -> Result<Option<(Process, Held)>, ShmError> {
+    fn next_from_others(
+        &mut self,
+        but: Option<Process>,
+    ) -> Result<Option<(Process, Held)>, ShmError> {
         self.rotation.queue_is_next = !self.rotation.queue_is_next;
         if self.rotation.queue_is_next {
-            let found = self.in_one_other_box(but);
+            let found = self.next_from_another_box(but);
             return if found.is_some() {
                 Ok(found)
             } else {
-                self.in_queue()
+                self.next_from_queue()
             };
         }
-        let found = self.in_queue()?;
-        Ok(found.or_else(|| self.in_one_other_box(but)))
+        let found = self.next_from_queue()?;
+        Ok(found.or_else(|| self.next_from_another_box(but)))
     }
 
     #[inline(never)]
     fn poll_elsewhere(&mut self, others: bool) -> Result<Option<Arrival<'_, M>>, ShmError> {
-        let found = match self.in_queue()? {
+        let found = match self.next_from_queue()? {
             Some(found) => Some(found),
-            None if others => self.in_one_other_box(None),
+            None if others => self.next_from_another_box(None),
             None => None,
         };
         Ok(found.map(|(from, held)| {
@@ -221,7 +231,7 @@ impl<M: Memory> Endpoint<M> {
         }))
     }
 
-    fn in_one_other_box(&mut self, but: Option<Process>) -> Option<(Process, Held)> {
+    fn next_from_another_box(&mut self, but: Option<Process>) -> Option<(Process, Held)> {
         self.next_turn();
         if self.inlets.open().get(self.rotation.turn).copied() == but {
             self.next_turn();
@@ -242,7 +252,7 @@ impl<M: Memory> Endpoint<M> {
         };
     }
 
-    pub(super) fn in_queue(&mut self) -> Result<Option<(Process, Held)>, ShmError> {
+    pub(super) fn next_from_queue(&mut self) -> Result<Option<(Process, Held)>, ShmError> {
         loop {
             if self.inbox.shadow.is_empty() {
                 self.take_chain()?;
@@ -250,7 +260,7 @@ impl<M: Memory> Endpoint<M> {
             let Some(&cell) = self.inbox.shadow.last() else {
                 return Ok(None);
             };
-            if let Some(found) = self.in_cell(cell)? {
+            if let Some(found) = self.read_head(cell)? {
                 return Ok(Some(found));
             }
             // It continues although its end was reported, as a process may if a launcher reported it by
@@ -261,7 +271,7 @@ impl<M: Memory> Endpoint<M> {
 
     /// What the first cell of the queue holds, or what was sent before it; `None` if its sender is known to
     /// have ended, and everything that it had sent until then has been received.
-    fn in_cell(&mut self, cell: CellId) -> Result<Option<(Process, Held)>, ShmError> {
+    fn read_head(&mut self, cell: CellId) -> Result<Option<(Process, Held)>, ShmError> {
         let from = cell.owner(self.memory.geometry());
         let corrupt = |what| ShmError::Corrupt {
             what,

@@ -248,7 +248,7 @@ impl<M: Memory> Endpoint<M> {
                 self.counters.sent(message.len());
                 self.counters.by_queue += 1;
             }
-            let opens_box = self.makes_box_for(to);
+            let opens_box = self.make_box_for(to);
             self.fill(cell, to, header, message, done, opens_box);
             step(Step::CellFilled);
             let peer = &mut self.peers[to.index()];

@@ -2,7 +2,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Peer;
-use crate::endpoint::receive::is_turn_of_others;
+use crate::endpoint::receive::{InTurn, is_turn_of_others};
 use crate::fastbox::{BOX_PAYLOAD, Inlet, LINE_PAYLOAD, Outlet};
 use crate::ids::Process;
 use crate::segment::Memory;
@@ -105,7 +105,7 @@ impl<M: Memory> Endpoint<M> {
         if !self.deaths.ending.is_empty() {
             return None;
         }
-        let (from, len, next) = self.in_wanted_boxes_by_turns()?;
+        let InTurn { from, len, next } = self.in_wanted_boxes_by_turns()?;
         if is_for_poll(len, self.peers[from.index()].due) {
             // `poll` begins with the same box.
             return None;
