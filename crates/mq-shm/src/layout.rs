@@ -156,23 +156,23 @@ impl Geometry {
     /// Bytes of the parts that every process maps, committed or not: everything but the shared buffers.
     #[must_use]
     pub const fn bytes(&self) -> usize {
-        self.rings() + (self.processes * RINGS) as usize * size_of::<Ring>()
+        self.rings_at() + (self.processes * RINGS) as usize * size_of::<Ring>()
     }
 
     /// Bytes of the whole segment, committed or not.
     #[must_use]
     pub const fn length(&self) -> u64 {
-        self.buffers_of(Process(self.processes))
+        self.buffers_at(Process(self.processes))
     }
 
     #[inline]
-    const fn places(&self) -> usize {
+    const fn places_at(&self) -> usize {
         PAGE
     }
 
     #[inline]
     const fn holders_at(&self) -> usize {
-        self.places() + self.processes as usize * size_of::<Place>()
+        self.places_at() + self.processes as usize * size_of::<Place>()
     }
 
     /// Number of words in a process's table of holders.
@@ -188,14 +188,14 @@ impl Geometry {
     }
 
     #[inline]
-    const fn boxes(&self) -> usize {
+    const fn fastboxes_at(&self) -> usize {
         self.cells_at() + self.all_cells() as usize * size_of::<Cell>()
     }
 
     #[inline]
-    const fn rings(&self) -> usize {
+    const fn rings_at(&self) -> usize {
         let pairs = self.processes as usize * self.processes as usize;
-        self.boxes() + pairs * size_of::<FastBox>()
+        self.fastboxes_at() + pairs * size_of::<FastBox>()
     }
 
     /// The first number in which two unequal geometries differ: what it is, and both values.
@@ -217,7 +217,7 @@ impl Geometry {
     /// Where the place of `process` begins.
     #[inline]
     pub(crate) const fn place(&self, process: Process) -> usize {
-        self.places() + process.index() * size_of::<Place>()
+        self.places_at() + process.index() * size_of::<Place>()
     }
 
     /// Where a word of a process's table of holders is.
@@ -237,19 +237,19 @@ impl Geometry {
     #[inline]
     pub(crate) const fn fastbox(&self, from: Process, to: Process) -> usize {
         let pair = from.index() * self.processes as usize + to.index();
-        self.boxes() + pair * size_of::<FastBox>()
+        self.fastboxes_at() + pair * size_of::<FastBox>()
     }
 
     /// Where a ring begins.
     #[inline]
     pub(crate) const fn ring(&self, owner: Process, number: u32) -> usize {
         let ring = owner.index() * RINGS as usize + number as usize;
-        self.rings() + ring * size_of::<Ring>()
+        self.rings_at() + ring * size_of::<Ring>()
     }
 
     /// Where the shared buffers of a process begin. They are mapped separately, so they begin at a page of the
     /// system's, which may have 64 KiB.
-    pub(crate) const fn buffers_of(&self, owner: Process) -> u64 {
+    pub(crate) const fn buffers_at(&self, owner: Process) -> u64 {
         let first = (self.bytes() as u64).next_multiple_of(LARGEST_PAGE);
         first + owner.0 as u64 * self.buffers.next_multiple_of(LARGEST_PAGE)
     }

@@ -92,7 +92,7 @@ impl Part {
             Self::Ring(owner, number) => (geometry.ring(owner, number), size_of::<Ring>()),
             Self::Rings(owner) => (geometry.ring(owner, 0), RINGS as usize * size_of::<Ring>()),
             Self::Buffers(owner) => (
-                geometry.buffers_of(owner) as usize,
+                geometry.buffers_at(owner) as usize,
                 geometry.buffers() as usize,
             ),
         }

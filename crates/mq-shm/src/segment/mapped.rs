@@ -313,7 +313,7 @@ impl Memory for Mapped {
     }
 
     fn buffers(&self, owner: Process, access: Access) -> Result<Window, ShmError> {
-        let (at, bytes) = (self.geometry.buffers_of(owner), self.geometry.buffers());
+        let (at, bytes) = (self.geometry.buffers_at(owner), self.geometry.buffers());
         Window::of_file(&self.file, at, bytes as usize, access)
     }
 
