@@ -12,10 +12,10 @@ use crate::segment::{Memory, Part};
 const MADE_FOR_LENT: usize = if cfg!(mq_loom) { 2 } else { 4 };
 
 /// So many cells are kept back for processes that have none yet.
-const RESERVE: usize = 2;
+const RESERVED_CELLS: usize = 2;
 
 /// With fewer cells, none is.
-const ENOUGH: usize = 8;
+const RESERVING_FROM_CELLS: usize = 8;
 
 /// Once the system has refused more cells, this many wishes for more go by before it is asked again:
 /// each request takes two system calls, and a process with few cells available wishes for some with
@@ -67,7 +67,7 @@ impl Pool {
     /// Whether few cells are available: it is time to fetch those that are done with.
     #[inline]
     pub(crate) fn is_low(&self, tuning: &Tuning) -> bool {
-        self.free.len() <= RESERVE.max(tuning.low_water as usize)
+        self.free.len() <= RESERVED_CELLS.max(tuning.low_water as usize)
     }
 
     /// Whether so few are that the pool grows.
@@ -82,8 +82,8 @@ impl Pool {
     pub(crate) fn keeps_back(&self, to: Process, geometry: &Geometry) -> bool {
         let has_all = self.is_refused || self.cells.len() == geometry.cells() as usize;
         has_all
-            && self.free.len() <= RESERVE
-            && self.cells.len() >= ENOUGH
+            && self.free.len() <= RESERVED_CELLS
+            && self.cells.len() >= RESERVING_FROM_CELLS
             && geometry.processes() > 2
             && self.out_to(to) > 0
     }

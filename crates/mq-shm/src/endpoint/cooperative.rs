@@ -8,7 +8,7 @@ use core::time::Duration;
 use crate::endpoint::{Endpoint, Sent};
 use crate::error::ShmError;
 use crate::ids::Process;
-use crate::large::claims::{Claims, Help, PART};
+use crate::large::claims::{Claims, Help, PART_PAGES};
 use crate::large::cooperative::{FROM, FROM_SHARED, Offer, SHOWN, Shown};
 use crate::large::single_copy::{Copied, Known, Remote, Unseen};
 use crate::layout::PAGE;
@@ -18,7 +18,7 @@ use crate::steps::{Step, step};
 use crate::sync::{Ordering, fence, spin_loop};
 
 /// The longest part of a message that is divided at a time, in bytes.
-const LONGEST_PART: usize = PART as usize * PAGE;
+const LONGEST_PART: usize = PART_PAGES as usize * PAGE;
 /// Looks at what the sender has copied, without yielding: it copies half a MiB at a time at most.
 const SPINS: u32 = 20_000;
 /// Looks with a yield after each.

@@ -16,7 +16,7 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// The most pages of a message that are divided at a time: 4 MiB. A process that calls to see whether
 /// something has come must not copy for others for milliseconds.
-pub(crate) const PART: u32 = 1024;
+pub(crate) const PART_PAGES: u32 = 1024;
 /// The fewest pages that are taken at a time, unless only these are left: with fewer, the system call takes
 /// a significant part of the time.
 const SHORTEST_PIECE: u32 = if cfg!(mq_loom) { 1 } else { 8 };
@@ -90,7 +90,7 @@ impl Claims {
 
     /// Opens an offer, of which the receiver takes the first piece; returns how many pages that has.
     pub(crate) fn open(&self, number: u32, pages: u32) -> u32 {
-        debug_assert!(pages <= PART, "the words have room for as many");
+        debug_assert!(pages <= PART_PAGES, "the words have room for as many");
         // More than half: the sender comes later.
         let front = (pages - pages * 3 / 8).min(LONGEST_PIECE);
         let nothing = u64::from(number) << 32;
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn all_pages_are_taken_once() {
-        for pages in [1, 16, 31, 64, 1000, PART] {
+        for pages in [1, 16, 31, 64, 1000, PART_PAGES] {
             let claims = Claims::default();
             let mut taken = vec![0; pages as usize];
             let front = claims.open(7, pages);

@@ -22,17 +22,17 @@ const BETWEEN: u32 = 509;
 const TIMED: u32 = 2;
 /// The length of the shortest copy that is timed, and of the shortest that is not done line by
 /// line: a buffer of a ring, a fifth of a cell.
-const LEAST: usize = 4096;
+const LEAST_BYTES: usize = 4096;
 
 /// Picoseconds per byte by lines from which on the other core counts as far. With a shared cache 17
 /// to 45 were seen in a ring, and up to 145 in cells on a slower processor; without one 138 and
 /// more.
-const FAR: u32 = 60;
+const FAR_PS_PER_BYTE: u32 = 60;
 /// The same, from which on non-temporal stores may be used. The receiver has to fetch from memory
 /// what they have stored: with a shared cache they take a fourth of the writer's time for a cell,
 /// and the message takes twice as long. Without a shared cache a ring ran at 2.3 GB/s on some
 /// processors and cells at 1.5, which is 430 to 660.
-const VERY_FAR: u32 = 250;
+const VERY_FAR_PS_PER_BYTE: u32 = 250;
 /// Consecutive rounds that find lines the fastest before lines are used again.
 const AGREED: u32 = 4;
 
@@ -62,7 +62,7 @@ impl<const WAYS: usize> Look<WAYS> {
     /// whether it was the last copy of a round.
     #[inline]
     fn copy(&mut self, usual: Way, bytes: usize, copy: impl FnOnce(Way)) -> bool {
-        if bytes < LEAST {
+        if bytes < LEAST_BYTES {
             copy(Way::Lines);
             return false;
         }
@@ -115,13 +115,13 @@ impl WritePace {
     /// Whether the other core shares no cache with this one, or did not lately.
     #[inline]
     pub(crate) fn is_far(&self) -> bool {
-        self.way != Way::Lines && self.look.took[Way::Lines as usize] > FAR
+        self.way != Way::Lines && self.look.took[Way::Lines as usize] > FAR_PS_PER_BYTE
     }
 
     fn choose(&mut self) {
         let [lines, instruction, past] = self.look.took;
         let by_instruction = instruction < lines - lines / 8;
-        let past_caches = lines > VERY_FAR && past < lines / 3;
+        let past_caches = lines > VERY_FAR_PS_PER_BYTE && past < lines / 3;
         // What the instruction has written is nearer to the receiver.
         let found = if past_caches && !(by_instruction && instruction / 3 <= past / 2) {
             Way::PastCaches
@@ -232,11 +232,11 @@ mod tests {
         let mut pace = WritePace::default();
         let mut taken = [0; 3];
         for _ in 0..3 * BETWEEN {
-            pace.write(LEAST, |way| taken[way as usize] += 1);
+            pace.write(LEAST_BYTES, |way| taken[way as usize] += 1);
         }
         assert!(taken.iter().all(|&times| times >= 3 * TIMED), "{taken:?}");
         assert_eq!(pace.look.turn, 0);
-        pace.write(LEAST - 1, |way| assert_eq!(way, Way::Lines));
+        pace.write(LEAST_BYTES - 1, |way| assert_eq!(way, Way::Lines));
         assert_eq!(pace.look.turn, 0);
     }
 
@@ -245,7 +245,7 @@ mod tests {
         let mut pace = ReadPace::default();
         let mut taken = [0; 3];
         for _ in 0..3 * BETWEEN {
-            pace.read(LEAST, |way| taken[way as usize] += 1);
+            pace.read(LEAST_BYTES, |way| taken[way as usize] += 1);
         }
         assert!(taken[0] >= 3 * TIMED && taken[1] >= 3 * TIMED && taken[2] == 0);
         for (slower, way) in [
@@ -254,7 +254,7 @@ mod tests {
         ] {
             let mut pace = ReadPace::default();
             for _ in 0..Look::<2>::COPIES {
-                pace.read(LEAST, |way| {
+                pace.read(LEAST_BYTES, |way| {
                     if way == slower {
                         std::thread::sleep(std::time::Duration::from_millis(1));
                     }

@@ -55,7 +55,7 @@ pub(crate) const KNOWN_FOR: Duration = Duration::from_micros(200);
 /// Reads without the word begin before that, and are no longer than this many bytes: one that does not finish
 /// in time is wasted, and for a long one the word makes no difference.
 const WITHOUT_WORD_FOR: Duration = Duration::from_micros(100);
-const WITHOUT_WORD: usize = 256 << 10;
+const WITHOUT_WORD_BYTES: usize = 256 << 10;
 
 /// A process's memory: its number, and the word that identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Known {
             let word_bytes = word.len();
             let rest = &mut into[done..];
             let without_word =
-                rest.len() <= WITHOUT_WORD && self.is_known(*seen, now, WITHOUT_WORD_FOR);
+                rest.len() <= WITHOUT_WORD_BYTES && self.is_known(*seen, now, WITHOUT_WORD_FOR);
             let from = [
                 RemoteIoVec {
                     base: self.token_at as usize,

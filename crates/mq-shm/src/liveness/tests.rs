@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::kernel::{Start, has_died, tells_apart};
-use super::watch::{DOUBTED, Descriptor, TURNS};
+use super::watch::{DOUBTED, Descriptor, TURNS_PER_LOOK};
 use super::*;
 use crate::segment::inode_of;
 use crate::untried::untried;
@@ -182,7 +182,7 @@ fn where_files_run_out_all_have_their_turn() {
 }
 
 fn all_have_their_turn(without_descriptors: impl Fn(&mut Watch)) {
-    const ALL: usize = 3 * TURNS as usize + 5;
+    const ALL: usize = 3 * TURNS_PER_LOOK as usize + 5;
     let (mut child, last) = joined_by_a_child();
     child.kill().unwrap();
     child.wait().unwrap();

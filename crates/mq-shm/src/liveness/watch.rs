@@ -31,7 +31,7 @@ pub(crate) struct Watch {
 
 /// This many processes of which no descriptor can be had or kept have their turn in one look: each takes some
 /// system calls.
-pub(super) const TURNS: u32 = 16;
+pub(super) const TURNS_PER_LOOK: u32 = 16;
 
 /// Of this many answers of a descriptor that its process lives, one is believed only once it is known that
 /// the descriptor still refers to that process.
@@ -148,7 +148,7 @@ impl Watch {
             own: Identity::own(),
             namespace: namespace(),
             is_short: false,
-            turns: TURNS,
+            turns: TURNS_PER_LOOK,
             first: 0,
         }
     }
@@ -204,7 +204,7 @@ impl Watch {
     /// Asks all kept descriptors in one system call. If one says that its process lives, that holds for the
     /// next question whether the process has [gone](Self::gone); others are asked again.
     pub(crate) fn ask_all(&mut self) {
-        self.turns = TURNS;
+        self.turns = TURNS_PER_LOOK;
         let all = self.descriptors.iter_mut();
         let mut kept = all.filter_map(|descriptor| match descriptor {
             Descriptor::Open(kept) => Some(kept),
