@@ -190,13 +190,13 @@ impl<M: Memory> Endpoint<M> {
                 Ok(Copied::Refused(done)) => break Some(Ok(Copied::Refused(at.start + done))),
                 Err(error) => break Some(Err(error)),
             }
-            match claims.take_front(number, pages) {
+            match claims.take_for_receiver(number, pages) {
                 Some(more) => next = more,
                 None => break None,
             }
         };
         claims.take_rest(number, pages);
-        let back = claims.back(pages);
+        let back = claims.taken_by_sender(pages);
         let help = self.await_help(from, sender, number, back);
         core::mem::forget(guard);
         self.shown.withdraw();
@@ -379,16 +379,16 @@ impl<M: Memory> Endpoint<M> {
         let mut helped = 0;
         let mut is_refused = false;
         let mut seen = self.peers[to.index()].memory.seen;
-        while !is_refused && let Some(taken) = claims.take_back(number, pages) {
+        while !is_refused && let Some(taken) = claims.take_for_sender(number, pages) {
             step(Step::HelpTaken);
             let bytes = bytes_of(taken.clone(), part.len());
             let at = offer.address.wrapping_add(bytes.start as u64);
             is_refused = !receiver.write(at, &part[bytes.clone()], &mut seen);
             step(Step::HelpGiven);
             if is_refused {
-                claims.copied(number, pages, taken.end, true);
+                claims.report_given_up(number, pages, taken.end);
             } else {
-                claims.copied(number, pages, taken.start, false);
+                claims.report_copied(number, pages, taken.start);
                 helped += bytes.len();
             }
             step(Step::HelpCounted);

@@ -142,7 +142,7 @@ impl Claims {
     }
 
     /// The next piece for the receiver.
-    pub(crate) fn take_front(&self, number: u32, pages: u32) -> Option<Range<u32>> {
+    pub(crate) fn take_for_receiver(&self, number: u32, pages: u32) -> Option<Range<u32>> {
         let (before, after) = self.take(number, pages, |taken, left| Taken {
             front: taken.front + piece(left),
             ..taken
@@ -159,7 +159,7 @@ impl Claims {
     }
 
     /// The next piece for the sender.
-    pub(crate) fn take_back(&self, number: u32, pages: u32) -> Option<Range<u32>> {
+    pub(crate) fn take_for_sender(&self, number: u32, pages: u32) -> Option<Range<u32>> {
         let (before, after) = self.take(number, pages, |taken, left| Taken {
             back: taken.back + piece(left),
             ..taken
@@ -168,18 +168,26 @@ impl Claims {
     }
 
     /// Of this many pages, those that the sender has taken, once none are left.
-    pub(crate) fn back(&self, pages: u32) -> u32 {
+    pub(crate) fn taken_by_sender(&self, pages: u32) -> u32 {
         // AT-IT (acquire): a process that finds pages taken finds that the sender is active, or was.
         let taken = Taken::of(self.taken.load(Ordering::Acquire));
         taken.back.min(pages)
     }
 
-    /// The sender has copied all pages from this one on; if it gives up, it copies no more.
-    pub(crate) fn copied(&self, number: u32, pages: u32, from: u32, gives_up: bool) {
-        let word =
-            u64::from(number) << 32 | if gives_up { GAVE_UP } else { 0 } | u64::from(pages - from);
+    /// The sender has copied all pages from this one on.
+    pub(crate) fn report_copied(&self, number: u32, pages: u32, from: u32) {
+        self.report(number, u64::from(pages - from));
+    }
+
+    /// The same, and the sender has given up: it copies no more.
+    pub(crate) fn report_given_up(&self, number: u32, pages: u32, from: u32) {
+        self.report(number, GAVE_UP | u64::from(pages - from));
+    }
+
+    fn report(&self, number: u32, done: u64) {
         // COPIED (release): the copy comes before the receiver goes on.
-        self.copied.store(word, Ordering::Release);
+        self.copied
+            .store(u64::from(number) << 32 | done, Ordering::Release);
     }
 
     /// What the sender has done. Nothing, if a stray write has hit these words: then the sender's own word
@@ -218,8 +226,8 @@ mod tests {
             let front = claims.open(7, pages);
             let mut front_and_back: Vec<_> = core::iter::once(0..front).collect();
             loop {
-                let back = claims.take_back(7, pages);
-                let next = claims.take_front(7, pages);
+                let back = claims.take_for_sender(7, pages);
+                let next = claims.take_for_receiver(7, pages);
                 if back.is_none() && next.is_none() {
                     break;
                 }
@@ -237,30 +245,30 @@ mod tests {
         let claims = Claims::default();
         claims.open(1, 64);
         claims.open(2, 64);
-        assert_eq!(claims.take_back(1, 64), None);
-        assert_eq!(claims.take_back(3, 64), None);
+        assert_eq!(claims.take_for_sender(1, 64), None);
+        assert_eq!(claims.take_for_sender(3, 64), None);
         assert!(claims.is_before(3) && !claims.is_before(2) && !claims.is_before(1));
         claims.open(u32::MAX, 64);
         assert!(claims.is_before(0) && !claims.is_before(u32::MAX));
         claims.take_rest(u32::MAX, 64);
-        assert_eq!(claims.take_back(u32::MAX, 64), None);
-        assert_eq!(claims.back(64), 0);
+        assert_eq!(claims.take_for_sender(u32::MAX, 64), None);
+        assert_eq!(claims.taken_by_sender(64), 0);
     }
 
     #[test]
     fn what_is_copied_is_of_one_offer() {
         let claims = Claims::default();
         claims.open(1, 64);
-        let back = claims.take_back(1, 64).unwrap();
+        let back = claims.take_for_sender(1, 64).unwrap();
         assert_eq!(back, 52..64);
-        claims.copied(1, 64, back.start, false);
+        claims.report_copied(1, 64, back.start);
         let help = Help {
             copied: 12,
             gave_up: false,
         };
         assert_eq!(claims.help(1), help);
         assert_eq!(claims.help(2).copied, 0);
-        claims.copied(1, 64, back.start, true);
+        claims.report_given_up(1, 64, back.start);
         assert!(claims.help(1).gave_up);
         claims.open(2, 64);
         assert_eq!(

@@ -45,14 +45,14 @@ impl Shared {
     /// it copied.
     fn help(&self, number: u32, pieces: u32) -> u32 {
         let mut helped = 0;
-        while let Some(taken) = self.claims.take_back(number, PAGES) {
+        while let Some(taken) = self.claims.take_for_sender(number, PAGES) {
             if helped == pieces {
-                self.claims.copied(number, PAGES, taken.end, true);
+                self.claims.report_given_up(number, PAGES, taken.end);
                 break;
             }
             helped += taken.len() as u32;
             taken.clone().for_each(|page| self.write(page, number));
-            self.claims.copied(number, PAGES, taken.start, false);
+            self.claims.report_copied(number, PAGES, taken.start);
         }
         helped
     }
@@ -63,12 +63,12 @@ impl Shared {
         let mut next = 0..self.claims.open(number, PAGES);
         loop {
             next.for_each(|page| self.write(page, number));
-            match self.claims.take_front(number, PAGES) {
+            match self.claims.take_for_receiver(number, PAGES) {
                 Some(more) => next = more,
                 None => break,
             }
         }
-        let back = self.claims.back(PAGES);
+        let back = self.claims.taken_by_sender(PAGES);
         let help = loop {
             let help = self.claims.help(number);
             if help.copied == back || help.gave_up {
@@ -141,7 +141,7 @@ fn nobody_writes_after_the_rest_is_taken() {
         // The kernel refuses to go on: what is left goes another way.
         shared.claims.open(1, PAGES);
         shared.claims.take_rest(1, PAGES);
-        let back = shared.claims.back(PAGES);
+        let back = shared.claims.taken_by_sender(PAGES);
         while shared.claims.help(1).copied != back {
             thread::yield_now();
         }
@@ -160,7 +160,7 @@ fn who_is_at_it_no_longer_has_copied_what_it_took() {
             thread::spawn(move || {
                 shared.shown.begin_to_help(BOB.0, 1);
                 // What it counts as copied is lost: a stray write hits it.
-                while let Some(taken) = shared.claims.take_back(1, PAGES) {
+                while let Some(taken) = shared.claims.take_for_sender(1, PAGES) {
                     taken.for_each(|page| shared.write(page, 1));
                 }
                 shared.shown.end_help();
@@ -171,7 +171,7 @@ fn who_is_at_it_no_longer_has_copied_what_it_took() {
         (0..PAGES).for_each(|page| shared.write(page, 0));
         shared.claims.open(1, PAGES);
         shared.claims.take_rest(1, PAGES);
-        let back = shared.claims.back(PAGES);
+        let back = shared.claims.taken_by_sender(PAGES);
         if back > 0 {
             while Shown::is_at(shared.shown.read_helping(), BOB.0, 1) {
                 thread::yield_now();

@@ -106,7 +106,7 @@ fn a_sender_copies_what_the_receiver_leaves() {
             gave_up: false,
         };
         assert_eq!(bob.place.claims.0.help(number), help);
-        assert_eq!(bob.place.claims.0.back(pages), help.copied);
+        assert_eq!(bob.place.claims.0.taken_by_sender(pages), help.copied);
         let sender = bob.known(Process(0));
         assert!(bob.has_stopped_helping(Process(0), sender, number, &mut 0));
     }
@@ -172,7 +172,7 @@ fn who_may_not_write_says_so() {
         copied: 0,
         gave_up: true,
     };
-    assert_eq!((claims.help(1), claims.back(pages)), (help, 6));
+    assert_eq!((claims.help(1), claims.taken_by_sender(pages)), (help, 6));
     // It does not try again.
     let mut into = vec![0; FROM];
     let (number, _) = offer(&mut bob, &message, &mut into);
@@ -344,8 +344,8 @@ fn what_a_sender_takes_and_gives_up_is_copied_by_the_receiver() {
                 let number = u64::from_le_bytes(asked) as u32;
                 let claims = &alice.peers[1].place.claims.0;
                 while claims.is_before(number) {}
-                if let Some(taken) = claims.take_back(number, pages) {
-                    claims.copied(number, pages, taken.end, true);
+                if let Some(taken) = claims.take_for_sender(number, pages) {
+                    claims.report_given_up(number, pages, taken.end);
                     given_up += 1;
                 }
             }
@@ -420,7 +420,7 @@ fn what_can_not_be_read_in_the_middle_goes_another_way_from_there() {
     let read = read_from_alice(&mut bob, message, &mut vec![0; BYTES]);
     assert_eq!(read, Copied::Refused(10 * PAGE));
     let pages = (BYTES / PAGE) as u32;
-    assert_eq!(bob.place.claims.0.take_back(bob.offers, pages), None);
+    assert_eq!(bob.place.claims.0.take_for_sender(bob.offers, pages), None);
     // SAFETY: nobody knows of it any more.
     unsafe { munmap(region.cast(), BYTES) }.unwrap();
 }

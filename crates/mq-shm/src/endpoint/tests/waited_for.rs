@@ -56,14 +56,14 @@ fn who_has_taken_a_piece_is_waited_for() {
                 let offer = receiver.look(&mut seen).ok().and_then(Shown::offer_of);
                 let claims = &alice.peers[1].place.claims.0;
                 alice.shown.begin_to_help(1, number);
-                if let (Some(offer), Some(taken)) = (offer, claims.take_back(number, pages)) {
+                if let (Some(offer), Some(taken)) = (offer, claims.take_for_sender(number, pages)) {
                     is_at_it.store(1, Ordering::Release);
                     thread::sleep(Duration::from_millis(30));
                     let at = taken.start as usize * PAGE;
                     let marks = vec![9; taken.len() * PAGE];
                     let is_written = receiver.write(offer.address + at as u64, &marks, &mut seen);
                     is_at_it.store(0, Ordering::Release);
-                    claims.copied(number, pages, taken.start, false);
+                    claims.report_copied(number, pages, taken.start);
                     alice.shown.end_help();
                     assert!(is_written);
                     return (Some(at..at + marks.len()), alice);
@@ -100,8 +100,8 @@ fn what_another_hand_writes_over_counts_does_not_make_a_receiver_wait_for_ever()
     let (number, _) = offer(&mut bob, &message, &mut into);
     assert!(alice.help(Process(1), &message, asked(number)).unwrap() > 0);
     let pages = FROM.div_ceil(PAGE) as u32;
-    bob.place.claims.0.copied(number - 1, pages, pages, false);
-    let back = bob.place.claims.0.back(pages);
+    bob.place.claims.0.report_copied(number - 1, pages, pages);
+    let back = bob.place.claims.0.taken_by_sender(pages);
     let nothing = Help {
         copied: 0,
         gave_up: false,
