@@ -119,7 +119,7 @@ pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmE
     if !change(place, absent, State::Joining, Ordering::Relaxed) {
         return Err(ShmError::Taken {
             process,
-            pid: holder(place, pid),
+            pid: pid_of_occupant(place, pid),
         });
     }
     place.namespace.store(namespace, Ordering::Relaxed);
@@ -132,8 +132,8 @@ pub(crate) fn join(place: &Place, process: Process, pid: u32) -> Result<(), ShmE
     Ok(())
 }
 
-/// The pid of the holder of a place that `own` wants; 0 if the holder ended before it joined.
-fn holder(place: &Place, own: u32) -> u32 {
+/// The pid of the process in a place that `own` wants; 0 if it ended before it joined.
+fn pid_of_occupant(place: &Place, own: u32) -> u32 {
     /// A process that is joining is about to write its pid.
     const LOOKS: usize = 1_000;
     if own == 0 {
@@ -193,8 +193,8 @@ pub(crate) fn has_ended(place: &Place) -> bool {
 
 /// Whether a process that this one has identified by that number, as one of its own namespace, has ended: whatever
 /// its entry says of namespaces.
-pub(crate) fn is_over(number: u32) -> bool {
-    kernel::has_ended(number)
+pub(crate) fn number_has_ended(number: u32) -> bool {
+    kernel::number_has_ended(number)
 }
 
 /// For a launcher: marks a process as dead, unless it has left, or lives (then it is another than the launcher has

@@ -308,7 +308,7 @@ impl<M: Memory> Endpoint<M> {
             Err(Unseen::Refused) => {
                 let is_known = peer.memory.seen.is_some_and(|(whom, _)| whom == sender);
                 self.deaths.watch.find_end(from, &peer.place).is_some()
-                    || is_known && liveness::is_over(sender.pid)
+                    || is_known && liveness::number_has_ended(sender.pid)
             }
         }
     }

@@ -122,7 +122,7 @@ impl<M: Memory> Endpoint<M> {
             if !concerns && !awaited.contains(&process) {
                 continue;
             }
-            let Some(how) = self.deaths.watch.gone_in_turn(process, &peer.place) else {
+            let Some(how) = self.deaths.watch.find_end_in_turn(process, &peer.place) else {
                 continue;
             };
             settles = true;

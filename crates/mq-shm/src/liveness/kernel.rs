@@ -70,10 +70,10 @@ impl Identity {
 }
 
 /// Whether a process of this process's namespace has ended, or its number belongs to none.
-pub(super) fn has_ended(number: u32) -> bool {
+pub(super) fn number_has_ended(number: u32) -> bool {
     let by_number = || Identity { number, started: 0 }.is_dead_by_number();
     pid(number).is_none_or(|pid| match pidfd_open(pid, PidfdFlags::empty()) {
-        Ok(open) => has_died(open.as_fd()) == Some(true),
+        Ok(open) => says_died(open.as_fd()) == Some(true),
         Err(Errno::SRCH) => true,
         Err(_) => by_number(),
     })
@@ -95,8 +95,8 @@ pub(super) fn which_live<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>) 
     quiet.map(|quiet| is_answered && quiet).collect()
 }
 
-/// Whether the process of a descriptor has died; `None` if the descriptor no longer exists.
-pub(super) fn has_died(descriptor: BorrowedFd<'_>) -> Option<bool> {
+/// Whether a descriptor says that its process has died; `None` if the descriptor no longer exists.
+pub(super) fn says_died(descriptor: BorrowedFd<'_>) -> Option<bool> {
     let mut ready = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
     let answer = poll(&mut ready, Some(&AT_ONCE));
     let found = ready[0].revents();

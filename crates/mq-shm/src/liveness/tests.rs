@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use super::kernel::{Start, has_died, tells_apart};
+use super::kernel::{Start, says_died, tells_apart};
 use super::watch::{DOUBTED, Descriptor, TURNS_PER_LOOK};
 use super::*;
 use crate::segment::inode_of;
@@ -195,7 +195,9 @@ fn all_have_their_turn(without_descriptors: impl Fn(&mut Watch)) {
         let first = watch.first_in_turn();
         let gone = (first..ALL).chain(0..first).find(|&number| {
             let place = if number == ALL - 1 { &last } else { &living };
-            watch.gone_in_turn(Process(number as u32), place).is_some()
+            watch
+                .find_end_in_turn(Process(number as u32), place)
+                .is_some()
         });
         gone.map(|number| (number, look))
     });
@@ -269,7 +271,7 @@ fn a_descriptor_that_is_another_file_s_now_is_no_death() {
     // here.
     let file = fs::File::open("/dev/zero").unwrap();
     rustix::io::dup2(&file, kept.descriptor.as_mut().unwrap()).unwrap();
-    assert_eq!(has_died(kept.descriptor()), Some(true));
+    assert_eq!(says_died(kept.descriptor()), Some(true));
     assert_eq!(watch.find_end(Process(1), &place), None);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -291,7 +293,7 @@ fn a_descriptor_that_is_of_another_process_now_is_no_death() {
     let descriptor = pidfd_open(number, PidfdFlags::empty()).unwrap();
     rustix::io::dup2(&descriptor, kept.descriptor.as_mut().unwrap()).unwrap();
     theirs.wait().unwrap();
-    assert_eq!(has_died(kept.descriptor()), Some(true));
+    assert_eq!(says_died(kept.descriptor()), Some(true));
     let kept = kept.descriptor().as_raw_fd();
     assert_eq!(watch.find_end(Process(1), &place), None);
     assert_eq!(State::of(&place), State::Joined);

@@ -5,7 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, Resource, getrlimit, pidfd_open};
 
-use super::kernel::{Identity, OVER, has_died, namespace, number_of, pid, tells_apart, which_live};
+use super::kernel::{
+    Identity, OVER, namespace, number_of, pid, says_died, tells_apart, which_live,
+};
 use super::{Gone, State, has_ended, record_end};
 use crate::ids::Process;
 use crate::place::Place;
@@ -158,10 +160,10 @@ impl Watch {
         self.first
     }
 
-    /// Like [`gone`](Self::gone), in a look at all, which [`ask_all`](Self::ask_all) begins: of the
+    /// Like [`find_end`](Self::find_end), in a look at all, which [`ask_all`](Self::ask_all) begins: of the
     /// processes without a descriptor, if there is no room for more or the kernel gives none, only some have their
     /// turn.
-    pub(crate) fn gone_in_turn(&mut self, process: Process, place: &Place) -> Option<Gone> {
+    pub(crate) fn find_end_in_turn(&mut self, process: Process, place: &Place) -> Option<Gone> {
         let asks = match self.descriptors[process.index()] {
             Descriptor::Open(_) => false,
             Descriptor::Unknown => self.room == 0 || self.is_short,
@@ -202,7 +204,7 @@ impl Watch {
     }
 
     /// Asks all kept descriptors in one system call. If one says that its process lives, that holds for the
-    /// next question whether the process has [gone](Self::gone); others are asked again.
+    /// next question whether the process [has ended](Self::find_end); others are asked again.
     pub(crate) fn ask_all(&mut self) {
         self.turns = TURNS_PER_LOOK;
         let all = self.descriptors.iter_mut();
@@ -225,7 +227,7 @@ impl Watch {
         }
     }
 
-    /// Whether and how a process has ended.
+    /// Finds out whether and how a process has ended, and records a death in its entry.
     ///
     /// # Cost
     /// A load if the process says so itself, or if its descriptor has just said that it lives; otherwise a
@@ -234,7 +236,7 @@ impl Watch {
         if State::of(place) == State::Absent {
             return None;
         }
-        if !has_ended(place) && self.is_dead(process, place) {
+        if !has_ended(place) && self.find_death(process, place) {
             // It may have left properly between the two looks.
             record_end(place, Gone::Died);
         }
@@ -248,8 +250,8 @@ impl Watch {
         Some(how)
     }
 
-    /// Whether a process is known to have stopped running.
-    fn is_dead(&mut self, process: Process, place: &Place) -> bool {
+    /// Finds out whether a process has stopped running, and keeps a descriptor of it or gives one up.
+    fn find_death(&mut self, process: Process, place: &Place) -> bool {
         if !self.can_ask_about(place) {
             return false;
         }
@@ -270,7 +272,7 @@ impl Watch {
             return None;
         };
         let said_to_live = core::mem::take(&mut kept.said_to_live);
-        if !said_to_live && has_died(kept.descriptor())? {
+        if !said_to_live && says_died(kept.descriptor())? {
             let tells = kept.tells_of(who);
             if tells {
                 // While it is still known which process it refers to.
@@ -295,7 +297,7 @@ impl Watch {
         }
         let dead = match &opened {
             // The number may have passed to another process before it was opened.
-            Ok(open) => Some(who.is_another_now() || has_died(open.as_fd()) == Some(true)),
+            Ok(open) => Some(who.is_another_now() || says_died(open.as_fd()) == Some(true)),
             Err(Errno::SRCH) => Some(true),
             Err(_) => None,
         };
@@ -320,7 +322,7 @@ impl Watch {
             return;
         };
         self.room += 1;
-        if !is_dead && has_died(kept.descriptor()) == Some(true) {
+        if !is_dead && says_died(kept.descriptor()) == Some(true) {
             // It refers to another process, since this one lives.
             kept.leave();
         }
