@@ -10,7 +10,7 @@ use crate::error::ShmError;
 use crate::ids::Process;
 use crate::large::claims::{Claims, Help, PART_PAGES};
 use crate::large::cooperative::{FROM, FROM_SHARED, Offer, SHOWN, Shown};
-use crate::large::single_copy::{Copied, Known, Remote, Unseen};
+use crate::large::single_copy::{Copied, LookError, MemoryId, Remote};
 use crate::layout::PAGE;
 use crate::liveness;
 use crate::segment::Memory;
@@ -93,7 +93,7 @@ impl<M: Memory> Endpoint<M> {
         let least = remote.shared.map_or(FROM, |_| FROM_SHARED);
         let mut done = 0;
         while into.len() - done >= least
-            && let Some(sender) = self.helper(from, remote)
+            && let Some(sender) = self.choose_helper(from, remote)
         {
             let part = part_of_remote(remote, done);
             let rest = &mut into[done..];
@@ -117,9 +117,9 @@ impl<M: Memory> Endpoint<M> {
         })
     }
 
-    /// The sender of such a message, if it is asked to help. It has been identified by its word: what its own
-    /// memory says later is then its own.
-    fn helper(&mut self, from: Process, remote: Remote) -> Option<Known> {
+    /// Decides whether the sender of such a message is asked to help; returns that sender. It has been identified by
+    /// its word: what its own memory says later is then its own.
+    fn choose_helper(&mut self, from: Process, remote: Remote) -> Option<MemoryId> {
         // A process that shares its core with others would wait for one of them.
         let is_possible =
             self.copies_together() && from != self.me && self.patience.keeps_its_core();
@@ -128,9 +128,9 @@ impl<M: Memory> Endpoint<M> {
         if !(is_possible && is_readable && peer.memory.helps.decide_to_ask()) {
             return None;
         }
-        let sender = self.known(from);
+        let sender = self.memory_id(from);
         let seen = &mut self.peers[from.index()].memory.seen;
-        let is_known = seen.is_some_and(|(whom, _)| whom == sender);
+        let is_known = seen.is_some_and(|seen| seen.whom == sender);
         (is_known || sender.look::<0>(seen).is_ok()).then_some(sender)
     }
 
@@ -151,7 +151,7 @@ impl<M: Memory> Endpoint<M> {
     fn read_part(
         &mut self,
         from: Process,
-        sender: Known,
+        sender: MemoryId,
         remote: Remote,
         into: &mut [u8],
         header: [u64; 2],
@@ -220,7 +220,7 @@ impl<M: Memory> Endpoint<M> {
     fn read_piece(
         &mut self,
         from: Process,
-        sender: Known,
+        sender: MemoryId,
         remote: Remote,
         at: usize,
         into: &mut [u8],
@@ -244,7 +244,7 @@ impl<M: Memory> Endpoint<M> {
     pub(super) fn await_help(
         &mut self,
         from: Process,
-        sender: Known,
+        sender: MemoryId,
         number: u32,
         back: u32,
     ) -> Help {
@@ -266,7 +266,7 @@ impl<M: Memory> Endpoint<M> {
             } else if looks < SPINS + YIELDS {
                 std::thread::yield_now();
             } else {
-                is_over = self.has_stopped_helping(from, sender, number, &mut unclear);
+                is_over = self.check_stopped_helping(from, sender, number, &mut unclear);
                 if !is_over {
                     std::thread::sleep(nap);
                     nap = (2 * nap).min(LONGEST_NAP);
@@ -277,22 +277,22 @@ impl<M: Memory> Endpoint<M> {
         }
     }
 
-    /// Whether a sender no longer helps: it says so in its own memory, which is authoritative if a stray write
-    /// has hit the segment, or that memory no longer exists: the kernel has said so for a second, one look after the
-    /// other, so it was not just short of memory. Only if the kernel does not permit reading its memory, as for a
+    /// Finds out whether a sender no longer helps: it says so in its own memory, which is authoritative if a stray
+    /// write has hit the segment, or that memory no longer exists: the kernel has said so for a second, one look after
+    /// the other, so it was not just short of memory. Only if the kernel does not permit reading its memory, as for a
     /// process that is ending, the kernel is asked about its end: by its entry, or else by the number under which it
     /// has been identified from here.
-    pub(super) fn has_stopped_helping(
+    pub(super) fn check_stopped_helping(
         &mut self,
         from: Process,
-        sender: Known,
+        sender: MemoryId,
         number: u32,
         unclear: &mut u32,
     ) -> bool {
         let peer = &mut self.peers[from.index()];
         let seen = sender.look(&mut peer.memory.seen);
         *unclear = match seen {
-            Err(Unseen::Unclear) => *unclear + 1,
+            Err(LookError::Unclear) => *unclear + 1,
             _ => 0,
         };
         match seen {
@@ -301,12 +301,12 @@ impl<M: Memory> Endpoint<M> {
                 fence(Ordering::Acquire);
                 !Shown::is_at(words, self.me.0, number)
             }
-            Err(Unseen::Another) => true,
-            Err(Unseen::Unclear) => {
+            Err(LookError::Another) => true,
+            Err(LookError::Unclear) => {
                 *unclear > UNCLEAR || self.deaths.watch.find_end(from, &peer.place).is_some()
             }
-            Err(Unseen::Refused) => {
-                let is_known = peer.memory.seen.is_some_and(|(whom, _)| whom == sender);
+            Err(LookError::Refused) => {
+                let is_known = peer.memory.seen.is_some_and(|seen| seen.whom == sender);
                 self.deaths.watch.find_end(from, &peer.place).is_some()
                     || is_known && liveness::number_has_ended(sender.pid)
             }
@@ -340,7 +340,7 @@ impl<M: Memory> Endpoint<M> {
         to: Process,
         number: u32,
         message: &'a [u8],
-    ) -> Option<(Known, Offer, &'a [u8])> {
+    ) -> Option<(MemoryId, Offer, &'a [u8])> {
         if !self.copies_together() || self.peers[to.index()].memory.can_not_be_helped {
             return None;
         }
@@ -350,12 +350,12 @@ impl<M: Memory> Endpoint<M> {
         }
         // The receiver may be any process, as far as the segment says: it counts if it knows the word, and has
         // offered this very message to this process, which the same memory says.
-        let receiver = self.known(to);
+        let receiver = self.memory_id(to);
         let peer = &mut self.peers[to.index()];
         let words = match receiver.look::<SHOWN>(&mut peer.memory.seen) {
             Ok(words) => words,
-            Err(unseen) => {
-                peer.memory.can_not_be_helped = unseen == Unseen::Refused;
+            Err(error) => {
+                peer.memory.can_not_be_helped = error == LookError::Refused;
                 return None;
             }
         };
@@ -366,7 +366,7 @@ impl<M: Memory> Endpoint<M> {
 
     /// Takes pages of a part of a message, one range after the other, and copies each to the receiver, as its offer
     /// says; returns how many bytes were copied.
-    fn copy_taken(&mut self, to: Process, receiver: Known, offer: Offer, part: &[u8]) -> usize {
+    fn copy_taken(&mut self, to: Process, receiver: MemoryId, offer: Offer, part: &[u8]) -> usize {
         let number = offer.number;
         let pages = part.len().div_ceil(PAGE) as u32;
         let claims: &Claims = &self.peers[to.index()].place.claims.0;

@@ -1,13 +1,11 @@
 //! What an endpoint knows about another process.
 
-use std::time::Instant;
-
 use crate::fastbox::{Inlet, Outlet};
 use crate::found::Found;
 use crate::ids::CellId;
 use crate::large::cooperative::Helps;
 use crate::large::pace::{ReadPace, WritePace};
-use crate::large::single_copy::Known;
+use crate::large::single_copy::Seen;
 use crate::liveness::Gone;
 use crate::place::Place;
 
@@ -55,8 +53,7 @@ pub(super) struct Peer {
 /// What is known of the memory of another process, which this one reads and writes through the kernel.
 #[derive(Debug, Default)]
 pub(super) struct RemoteMemory {
-    /// It as last identified by its word, and when.
-    pub(super) seen: Option<(Known, Instant)>,
+    pub(super) seen: Option<Seen>,
     /// It cannot be read: the kernel has refused once.
     pub(super) is_unreadable: bool,
     /// Its process cannot be helped: the kernel has refused once to read its words, or to write into it.

@@ -4,7 +4,7 @@
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::ids::Process;
-use crate::large::single_copy::{Copied, Known, Remote};
+use crate::large::single_copy::{Copied, MemoryId, Remote};
 use crate::segment::Memory;
 use crate::steps::{Step, step};
 use crate::sync::Ordering;
@@ -54,7 +54,7 @@ impl<M: Memory> Endpoint<M> {
         if let Some(at) = remote.shared {
             return self.read_shared(from, at, remote.bytes, into);
         }
-        let sender = self.known(from);
+        let sender = self.memory_id(from);
         let peer = &mut self.peers[from.index()];
         if peer.memory.is_unreadable || !self.options.single_copy {
             return Ok(Copied::Refused(0));
@@ -87,10 +87,10 @@ impl<M: Memory> Endpoint<M> {
         Ok(())
     }
 
-    /// The memory of a process, as its entry describes it.
-    pub(super) fn known(&self, process: Process) -> Known {
+    /// How the memory of a process is identified, as its entry says.
+    pub(super) fn memory_id(&self, process: Process) -> MemoryId {
         let place = self.memory.place(process);
-        Known {
+        MemoryId {
             pid: place.pid.load(Ordering::Relaxed),
             token: place.token.load(Ordering::Relaxed),
             token_at: place.token_at.load(Ordering::Relaxed),

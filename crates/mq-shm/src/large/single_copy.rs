@@ -36,7 +36,7 @@ pub enum Copied {
 
 /// Why a process's words were not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unseen {
+pub(crate) enum LookError {
     /// The kernel does not permit it, or has no such process, or the process is ending.
     Refused,
     /// The word is another: the process that had it has ended, runs another program, or hides its memory.
@@ -57,23 +57,24 @@ pub(crate) const KNOWN_FOR: Duration = Duration::from_micros(200);
 const WITHOUT_WORD_FOR: Duration = Duration::from_micros(100);
 const WITHOUT_WORD_BYTES: usize = 256 << 10;
 
-/// A process's memory: its number, and the word that identifies it.
+/// Whose memory it is: the number of a process, and the word that identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct MemoryId {
     pub(crate) pid: u32,
     pub(crate) token: u64,
     pub(crate) token_at: u64,
 }
 
-impl Known {
-    /// Reads as many bytes as `into` has room for, from `address`; `seen` is the process last identified by
-    /// its word, and when.
-    pub(crate) fn read(
-        self,
-        address: u64,
-        into: &mut [u8],
-        seen: &mut Option<(Self, Instant)>,
-    ) -> Copied {
+/// The memory of a process that was last identified by its word, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) whom: MemoryId,
+    pub(crate) at: Instant,
+}
+
+impl MemoryId {
+    /// Reads as many bytes as `into` has room for, from `address`.
+    pub(crate) fn read(self, address: u64, into: &mut [u8], seen: &mut Option<Seen>) -> Copied {
         let Some(pid) = self.pid() else {
             return Copied::Refused(0);
         };
@@ -107,7 +108,10 @@ impl Known {
                     }
                 }
                 Ok(bytes) if bytes > word_bytes && u64::from_ne_bytes(word) == self.token => {
-                    *seen = Some((self, now));
+                    *seen = Some(Seen {
+                        whom: self,
+                        at: now,
+                    });
                     done += bytes - word_bytes;
                 }
                 Err(nix::errno::Errno::EINTR) => {}
@@ -120,9 +124,9 @@ impl Known {
     /// The words after the one that identifies the process.
     pub(crate) fn look<const WORDS: usize>(
         self,
-        seen: &mut Option<(Self, Instant)>,
-    ) -> Result<[u64; WORDS], Unseen> {
-        let pid = self.pid().ok_or(Unseen::Refused)?;
+        seen: &mut Option<Seen>,
+    ) -> Result<[u64; WORDS], LookError> {
+        let pid = self.pid().ok_or(LookError::Refused)?;
         let now = Instant::now();
         let (mut word, mut words) = ([0; 8], [[0; 8]; WORDS]);
         let bytes = word.len() * (1 + WORDS);
@@ -142,14 +146,17 @@ impl Known {
         };
         match read {
             Ok(read) if read == bytes && u64::from_ne_bytes(word) == self.token => {
-                *seen = Some((self, now));
+                *seen = Some(Seen {
+                    whom: self,
+                    at: now,
+                });
                 Ok(words.map(u64::from_ne_bytes))
             }
             Ok(read) if read >= word.len() && u64::from_ne_bytes(word) != self.token => {
-                Err(Unseen::Another)
+                Err(LookError::Another)
             }
-            Ok(_) | Err(nix::errno::Errno::EFAULT) => Err(Unseen::Unclear),
-            Err(_) => Err(Unseen::Refused),
+            Ok(_) | Err(nix::errno::Errno::EFAULT) => Err(LookError::Unclear),
+            Err(_) => Err(LookError::Refused),
         }
     }
 
@@ -157,12 +164,7 @@ impl Known {
     /// the process by its word: the kernel takes hold of the memory when they begin. Returns whether the
     /// kernel permitted this, and the process still was the same. The caller knows that the process waits for
     /// the bytes there.
-    pub(crate) fn write(
-        self,
-        address: u64,
-        from: &[u8],
-        seen: &mut Option<(Self, Instant)>,
-    ) -> bool {
+    pub(crate) fn write(self, address: u64, from: &[u8], seen: &mut Option<Seen>) -> bool {
         let Some(pid) = self.pid() else {
             return false;
         };
@@ -195,8 +197,8 @@ impl Known {
     }
 
     /// Whether it is the process that was identified at most that long ago.
-    fn is_known(self, seen: Option<(Self, Instant)>, now: Instant, time: Duration) -> bool {
-        seen.is_some_and(|(whom, at)| whom == self && now - at < time)
+    fn is_known(self, seen: Option<Seen>, now: Instant, time: Duration) -> bool {
+        seen.is_some_and(|seen| seen.whom == self && now - seen.at < time)
     }
 }
 
@@ -227,7 +229,7 @@ mod tests {
         }
         let token = Box::new(0x1234_5678_9abc_def0_u64);
         let message = vec![7_u8; 100_000];
-        let me = Known {
+        let me = MemoryId {
             pid: std::process::id(),
             token: *token,
             token_at: core::ptr::from_ref(&*token) as u64,
@@ -237,8 +239,8 @@ mod tests {
         let mut seen = None;
         assert_eq!(me.read(address, &mut into, &mut seen), Copied::All);
         assert_eq!(into, message);
-        assert_eq!(seen.map(|(whom, _)| whom), Some(me));
-        let another = Known {
+        assert_eq!(seen.map(|seen| seen.whom), Some(me));
+        let another = MemoryId {
             token: *token + 1,
             ..me
         };
@@ -246,20 +248,20 @@ mod tests {
             another.read(address, &mut into, &mut None),
             Copied::Refused(0)
         );
-        let nowhere = Known { token_at: 8, ..me };
+        let nowhere = MemoryId { token_at: 8, ..me };
         assert_eq!(
             nowhere.read(address, &mut into, &mut None),
             Copied::Refused(0)
         );
         for (pid, token) in [(0, *token), (u32::MAX, *token), (me.pid, 0)] {
-            let none = Known { pid, token, ..me };
+            let none = MemoryId { pid, token, ..me };
             assert_eq!(none.read(address, &mut into, &mut None), Copied::Refused(0));
         }
     }
 
     /// Words as a process shows them, and how the first identifies it.
-    fn shown(words: &[u64; 3]) -> Known {
-        Known {
+    fn shown(words: &[u64; 3]) -> MemoryId {
+        MemoryId {
             pid: std::process::id(),
             token: words[0],
             token_at: words.as_ptr().expose_provenance() as u64,
@@ -275,17 +277,17 @@ mod tests {
         let me = shown(&words);
         let mut seen = None;
         assert_eq!(me.look(&mut seen), Ok([5, 6]));
-        assert_eq!(seen.map(|(whom, _)| whom), Some(me));
-        for (unseen, whom) in [
-            (Unseen::Another, Known { token: 1, ..me }),
-            (Unseen::Unclear, Known { token_at: 8, ..me }),
-            (Unseen::Refused, Known { token: 0, ..me }),
-            (Unseen::Refused, Known { pid: 0, ..me }),
+        assert_eq!(seen.map(|seen| seen.whom), Some(me));
+        for (error, whom) in [
+            (LookError::Another, MemoryId { token: 1, ..me }),
+            (LookError::Unclear, MemoryId { token_at: 8, ..me }),
+            (LookError::Refused, MemoryId { token: 0, ..me }),
+            (LookError::Refused, MemoryId { pid: 0, ..me }),
             // The kernel's highest number is lower.
-            (Unseen::Refused, Known { pid: 1 << 30, ..me }),
+            (LookError::Refused, MemoryId { pid: 1 << 30, ..me }),
         ] {
             let mut seen = None;
-            assert_eq!(whom.look::<2>(&mut seen), Err(unseen), "{whom:?}");
+            assert_eq!(whom.look::<2>(&mut seen), Err(error), "{whom:?}");
             assert_eq!(seen, None);
         }
     }
@@ -303,14 +305,17 @@ mod tests {
         let mut seen = None;
         assert!(me.write(address, &message, &mut seen));
         assert_eq!(into, message);
-        assert_eq!(seen.map(|(whom, _)| whom), Some(me));
+        assert_eq!(seen.map(|seen| seen.whom), Some(me));
         into.fill(0);
-        let another = Known { token: 1, ..me };
+        let another = MemoryId { token: 1, ..me };
         for mut seen in [None, seen] {
             assert!(!another.write(address, &message, &mut seen));
         }
-        let long_ago = Instant::now() - WITHOUT_WORD_FOR;
-        assert!(!another.write(address, &message, &mut Some((another, long_ago))));
+        let long_ago = Seen {
+            whom: another,
+            at: Instant::now() - WITHOUT_WORD_FOR,
+        };
+        assert!(!another.write(address, &message, &mut Some(long_ago)));
         assert!(into.iter().all(|&byte| byte == 0));
         // Memory of no process.
         assert!(!me.write(8, &message, &mut seen));
@@ -323,18 +328,20 @@ mod tests {
         }
         let token = Box::new(0x1234_5678_9abc_def0_u64);
         let message = vec![7_u8; 4096];
-        let wrong = Known {
+        let wrong = MemoryId {
             pid: std::process::id(),
             token: *token + 1,
             token_at: core::ptr::from_ref(&*token) as u64,
         };
         let mut into = vec![0; message.len()];
-        let mut read =
-            |whom, at| wrong.read(message.as_ptr() as u64, &mut into, &mut Some((whom, at)));
+        let mut read = |whom, at| {
+            let mut seen = Some(Seen { whom, at });
+            wrong.read(message.as_ptr() as u64, &mut into, &mut seen)
+        };
         // No check is made so soon after it was right; unless this thread is descheduled each time.
         let is_left_out = (0..1000).any(|_| read(wrong, Instant::now()) == Copied::All);
         assert!(is_left_out);
-        let another = Known { pid: 1, ..wrong };
+        let another = MemoryId { pid: 1, ..wrong };
         assert_eq!(read(another, Instant::now()), Copied::Refused(0));
         let long_ago = Instant::now() - WITHOUT_WORD_FOR;
         assert_eq!(read(wrong, long_ago), Copied::Refused(0));

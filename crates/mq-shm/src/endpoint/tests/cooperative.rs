@@ -107,8 +107,8 @@ fn a_sender_copies_what_the_receiver_leaves() {
         };
         assert_eq!(bob.place.claims.0.help(number), help);
         assert_eq!(bob.place.claims.0.taken_by_sender(pages), help.copied);
-        let sender = bob.known(Process(0));
-        assert!(bob.has_stopped_helping(Process(0), sender, number, &mut 0));
+        let sender = bob.memory_id(Process(0));
+        assert!(bob.check_stopped_helping(Process(0), sender, number, &mut 0));
     }
 }
 

@@ -8,7 +8,7 @@ use super::cooperative::{
 use super::*;
 use crate::large::claims::Help;
 use crate::large::cooperative::{FROM, Helps};
-use crate::large::single_copy::{Copied, Known};
+use crate::large::single_copy::{Copied, MemoryId, Seen};
 use crate::layout::PAGE;
 
 #[test]
@@ -28,7 +28,7 @@ fn a_sender_that_does_not_come_is_not_waited_for() {
     }
     // It was asked four times without coming, and then once more.
     assert_eq!(bob.offers, 5);
-    let words = bob.known(Process(1)).look(&mut None).unwrap();
+    let words = bob.memory_id(Process(1)).look(&mut None).unwrap();
     assert_eq!(Shown::offer_of(words), None);
 }
 
@@ -51,7 +51,7 @@ fn who_has_taken_a_piece_is_waited_for() {
                     continue;
                 };
                 let number = u64::from_le_bytes(asked) as u32;
-                let receiver = alice.known(Process(1));
+                let receiver = alice.memory_id(Process(1));
                 let mut seen = None;
                 let offer = receiver.look(&mut seen).ok().and_then(Shown::offer_of);
                 let claims = &alice.peers[1].place.claims.0;
@@ -107,7 +107,7 @@ fn what_another_hand_writes_over_counts_does_not_make_a_receiver_wait_for_ever()
         gave_up: false,
     };
     // It is asked itself.
-    let sender = bob.known(Process(0));
+    let sender = bob.memory_id(Process(0));
     let help = bob.await_help(Process(0), sender, number, back);
     assert_eq!(help, nothing);
 }
@@ -118,22 +118,22 @@ fn who_is_still_at_it_is_waited_for_whatever_the_segment_says() {
         return;
     }
     let [alice, mut bob] = pair(willing());
-    let sender = bob.known(Process(0));
+    let sender = bob.memory_id(Process(0));
     alice.shown.begin_to_help(1, 3);
     liveness::record_end(&alice.place, Gone::Died);
-    assert!(!bob.has_stopped_helping(Process(0), sender, 3, &mut 0));
-    assert!(bob.has_stopped_helping(Process(0), sender, 2, &mut 0));
+    assert!(!bob.check_stopped_helping(Process(0), sender, 3, &mut 0));
+    assert!(bob.check_stopped_helping(Process(0), sender, 2, &mut 0));
     alice.shown.end_help();
-    assert!(bob.has_stopped_helping(Process(0), sender, 3, &mut 0));
+    assert!(bob.check_stopped_helping(Process(0), sender, 3, &mut 0));
     // Its memory is another's by now, and it has gone.
     alice.shown.begin_to_help(1, 3);
-    let another = Known { token: 1, ..sender };
-    assert!(bob.has_stopped_helping(Process(0), another, 3, &mut 0));
-    let nobody = Known {
+    let another = MemoryId { token: 1, ..sender };
+    assert!(bob.check_stopped_helping(Process(0), another, 3, &mut 0));
+    let nobody = MemoryId {
         pid: 1 << 30,
         ..sender
     };
-    assert!(bob.has_stopped_helping(Process(0), nobody, 3, &mut 0));
+    assert!(bob.check_stopped_helping(Process(0), nobody, 3, &mut 0));
 }
 
 #[test]
@@ -145,16 +145,19 @@ fn who_has_been_identified_is_found_dead_though_its_entry_does_not_say_where_it_
     alice.place.namespace.store(0, Ordering::Relaxed);
     let mut child = std::process::Command::new("true").spawn().unwrap();
     child.wait().unwrap();
-    let dead = Known {
+    let dead = MemoryId {
         pid: child.id(),
-        ..bob.known(Process(0))
+        ..bob.memory_id(Process(0))
     };
     assert!(
-        !bob.has_stopped_helping(Process(0), dead, 3, &mut 0),
+        !bob.check_stopped_helping(Process(0), dead, 3, &mut 0),
         "it may be elsewhere"
     );
-    bob.peers[0].memory.seen = Some((dead, std::time::Instant::now()));
-    assert!(bob.has_stopped_helping(Process(0), dead, 3, &mut 0));
+    bob.peers[0].memory.seen = Some(Seen {
+        whom: dead,
+        at: std::time::Instant::now(),
+    });
+    assert!(bob.check_stopped_helping(Process(0), dead, 3, &mut 0));
 }
 
 /// The kernel gives the same answer for memory that it cannot get at for a moment.
@@ -164,21 +167,21 @@ fn memory_that_cannot_be_read_once_may_be_the_next_time() {
         return;
     }
     let [alice, mut bob] = pair(willing());
-    let sender = bob.known(Process(0));
+    let sender = bob.memory_id(Process(0));
     alice.shown.begin_to_help(1, 3);
-    let elsewhere = Known {
+    let elsewhere = MemoryId {
         token_at: 8,
         ..sender
     };
     let mut unclear = 0;
     let mut looks = 0..2000;
     assert!(looks.all(
-        |_| !bob.has_stopped_helping(Process(0), elsewhere, 3, &mut unclear) || unclear > 500
+        |_| !bob.check_stopped_helping(Process(0), elsewhere, 3, &mut unclear) || unclear > 500
     ));
-    assert!(bob.has_stopped_helping(Process(0), elsewhere, 3, &mut unclear));
+    assert!(bob.check_stopped_helping(Process(0), elsewhere, 3, &mut unclear));
     // One that succeeds begins the count anew.
-    assert!(!bob.has_stopped_helping(Process(0), sender, 3, &mut unclear));
-    assert!(!bob.has_stopped_helping(Process(0), elsewhere, 3, &mut unclear));
+    assert!(!bob.check_stopped_helping(Process(0), sender, 3, &mut unclear));
+    assert!(!bob.check_stopped_helping(Process(0), elsewhere, 3, &mut unclear));
 }
 
 /// Who has looked up where the memory is before it was hidden is refused too.
@@ -190,7 +193,7 @@ fn hidden_memory_is_not_read_by_who_knew_it_before() {
     let [alice, bob] = pair(willing());
     let message = content(FROM, 3);
     let address = message.as_ptr() as u64;
-    let sender = bob.known(Process(0));
+    let sender = bob.memory_id(Process(0));
     let mut into = vec![0; FROM];
     assert_eq!(sender.read(address, &mut into, &mut None), Copied::All);
     assert!(into == message);
