@@ -10,7 +10,7 @@ use crate::sync::Ordering;
 
 /// What the kernel says of this process's cores and of the others that are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Company {
+pub(crate) struct CoreSharing {
     /// Whether there is a core for this process and for each other process that may run on the same cores, according
     /// to the kernel's affinity masks, and time for all of them. Launchers bind processes: of many processes, one that
     /// may use a single core usually has it for itself.
@@ -21,7 +21,7 @@ pub(crate) struct Company {
 
 /// Who shares this process's cores, of the others that are there; `None` if the kernel does not say. A process in
 /// another PID namespace cannot be queried: there may be too few cores.
-pub(crate) fn company<'a>(others: impl Iterator<Item = &'a Place>) -> Option<Company> {
+pub(crate) fn sharing<'a>(others: impl Iterator<Item = &'a Place>) -> Option<CoreSharing> {
     let own = Cores::own()?;
     let namespace = liveness::namespace();
     let (mut beside, mut absent, mut all_known) = (Vec::new(), 0, true);
@@ -42,15 +42,15 @@ pub(crate) fn company<'a>(others: impl Iterator<Item = &'a Place>) -> Option<Com
             State::Left | State::Died => {}
         }
     }
-    Some(Company {
-        a_core_each: all_known && enough(&own, &beside, quota::cores()),
+    Some(CoreSharing {
+        a_core_each: all_known && has_a_core_each(&own, &beside, quota::cores()),
         absent,
     })
 }
 
 /// Whether there are at least as many cores as processes that may run on any of these cores, and, where a group of
 /// processes may use no more than the time of `quota` cores, as many of these as processes at all.
-fn enough(own: &Cores, others: &[Cores], quota: Option<usize>) -> bool {
+fn has_a_core_each(own: &Cores, others: &[Cores], quota: Option<usize>) -> bool {
     let meeting = others.iter().filter(|other| own.meets(other)).count();
     meeting < own.count() && quota.is_none_or(|cores| others.len() < cores)
 }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn processes_share_cores_if_too_many_may_run_on_them() {
-        let enough = |own: Cores, others: &[Cores]| enough(&own, others, None);
+        let enough = |own: Cores, others: &[Cores]| has_a_core_each(&own, others, None);
         assert!(enough(set([3]), &[]));
         // Each on its own.
         assert!(enough(set([3]), &[set([0]), set([1]), set([2])]));
@@ -95,15 +95,15 @@ mod tests {
     fn processes_share_the_time_that_their_group_has() {
         // Anywhere, and bound.
         for others in [[set([0, 1]), set([2, 3])], [set([2]), set([3])]] {
-            assert!(!enough(&set([0, 1]), &others, Some(2)));
-            assert!(enough(&set([0, 1]), &others, Some(3)));
+            assert!(!has_a_core_each(&set([0, 1]), &others, Some(2)));
+            assert!(has_a_core_each(&set([0, 1]), &others, Some(3)));
         }
-        assert!(enough(&set([0]), &[], Some(1)));
+        assert!(has_a_core_each(&set([0]), &[], Some(1)));
     }
 
     /// Whether there is a core for each, all of whom have come.
     fn a_core_each<'a>(others: impl Iterator<Item = &'a Place>) -> Option<bool> {
-        let found = company(others)?;
+        let found = sharing(others)?;
         assert_eq!(found.absent, 0);
         Some(found.a_core_each)
     }
@@ -136,12 +136,12 @@ mod tests {
         // The child inherits that.
         let mut other = Command::new("sleep").arg("60").spawn().unwrap();
         let place = Place::default();
-        let come = Company {
+        let come = CoreSharing {
             a_core_each: true,
             absent: 1,
         };
         assert_eq!(
-            company([&place].into_iter()),
+            sharing([&place].into_iter()),
             Some(come),
             "it has not joined"
         );

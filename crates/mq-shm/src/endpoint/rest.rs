@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::time::Instant;
 
 #[cfg(not(mq_loom))]
-use crate::cores::{self, Company};
+use crate::cores::{self, CoreSharing};
 use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::fastbox::Outlet;
@@ -114,21 +114,21 @@ impl<M: Memory> Endpoint<M> {
                 *waits = self.patience.asks_after();
             }
             Some(waits) if *waits > 0 && !self.in_vain.impatience_ends(Instant::now) => *waits -= 1,
-            Some(_) => self.look_for_company(),
+            Some(_) => self.adapt_patience(),
         }
     }
 
-    /// Asks the kernel. While some places are empty, others may be on their way, as at the start of a world: until a
-    /// look finds as many empty as the one before did, the guess from the number of all is kept. Whoever does not
-    /// come then is counted out, as those that have ended are.
-    fn look_for_company(&mut self) {
+    /// Asks the kernel who shares the cores. While some places are empty, others may be on their way, as at the start
+    /// of a world: until a look finds as many empty as the one before did, the guess from the number of all is kept.
+    /// Whoever does not come then is counted out, as those that have ended are.
+    fn adapt_patience(&mut self) {
         #[cfg(not(mq_loom))]
         {
             let places = self.peers.iter().enumerate();
             let others = places.filter(|&(number, _)| number != self.me.index());
-            let found = cores::company(others.map(|(_, peer)| &*peer.place));
+            let found = cores::sharing(others.map(|(_, peer)| &*peer.place));
             let mut soon = u32::MAX;
-            if let Some(Company {
+            if let Some(CoreSharing {
                 a_core_each,
                 absent,
             }) = found
