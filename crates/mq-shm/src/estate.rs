@@ -102,7 +102,11 @@ pub(crate) fn settle<M: Memory>(memory: &M, me: Option<Process>) {
         if first {
             step(Step::Inherited);
             let parts = [
-                Part::Cells(owner, 0, memory.geometry().cells()),
+                Part::Cells {
+                    owner,
+                    first: 0,
+                    count: memory.geometry().cells(),
+                },
                 Part::FastBoxes(owner),
                 Part::Rings(owner),
                 Part::Buffers(owner),

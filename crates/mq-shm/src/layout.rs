@@ -181,8 +181,9 @@ impl Geometry {
         self.processes.div_ceil(HOLDERS)
     }
 
+    /// Where the cells begin: what is before them has memory from the start.
     #[inline]
-    const fn cells_at(&self) -> usize {
+    pub(crate) const fn cells_at(&self) -> usize {
         let tables = self.processes as usize * self.holder_words() as usize * size_of::<u64>();
         (self.holders_at() + tables).next_multiple_of(PAGE)
     }

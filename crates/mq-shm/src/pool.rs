@@ -205,7 +205,12 @@ impl Pool {
                 return Ok(());
             }
         }
-        match memory.commit(Part::Cells(self.me, made, more)) {
+        let new = Part::Cells {
+            owner: self.me,
+            first: made,
+            count: more,
+        };
+        match memory.commit(new) {
             Ok(()) => self.is_refused = false,
             // The existing cells will come back.
             Err(_) if made > 0 => {

@@ -62,8 +62,12 @@ pub trait Memory: sealed::Sealed {
 /// A part of a segment whose memory comes and goes as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Some cells of a process: the first, and how many.
-    Cells(Process, u32, u32),
+    /// Some cells of a process.
+    Cells {
+        owner: Process,
+        first: u32,
+        count: u32,
+    },
     /// The box of an ordered pair.
     FastBox(Process, Process),
     /// The boxes from a process to all others.
@@ -80,8 +84,12 @@ impl Part {
     /// Where the part begins and how long it is.
     pub(crate) fn extent(self, geometry: &Geometry) -> (usize, usize) {
         match self {
-            Self::Cells(process, first, count) => (
-                geometry.cell(CellId::of(geometry, process, first)),
+            Self::Cells {
+                owner,
+                first,
+                count,
+            } => (
+                geometry.cell(CellId::of(geometry, owner, first)),
                 count as usize * size_of::<Cell>(),
             ),
             Self::FastBox(from, to) => (geometry.fastbox(from, to), size_of::<FastBox>()),
@@ -101,7 +109,7 @@ impl Part {
     /// The part's name in errors.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Cells(..) => "message cells",
+            Self::Cells { .. } => "message cells",
             Self::FastBox(..) | Self::FastBoxes(..) => "a fastbox",
             Self::Ring(..) | Self::Rings(..) => "a ring for large messages",
             Self::Buffers(..) => "shared buffers",

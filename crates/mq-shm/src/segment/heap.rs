@@ -195,7 +195,12 @@ impl Memory for Arc<Heap> {
                 self.fastbox(from, Process(to)).wipe();
             }
         }
-        if let Part::Cells(owner, first, count) = part {
+        if let Part::Cells {
+            owner,
+            first,
+            count,
+        } = part
+        {
             for number in first..first + count {
                 let cell = self.cell(CellId::of(&self.geometry, owner, number));
                 // SAFETY: any bytes are a cell's content; the model shows that nothing else touches

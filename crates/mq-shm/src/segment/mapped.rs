@@ -135,8 +135,8 @@ impl Mapped {
     pub(super) fn fill(file: &File, geometry: &Geometry, what: &str) -> Result<(), ShmError> {
         check_limit(geometry.length())?;
         ftruncate(file, geometry.length()).map_err(system(&format!("sizing {what}")))?;
-        let (places, _) = Part::Cells(Process(0), 0, 0).extent(geometry);
-        file.reserve(0, places as u64, "the entries of the processes")?;
+        let entries = geometry.cells_at() as u64;
+        file.reserve(0, entries, "the entries of the processes")?;
         let write = |bytes: &[u8], at| {
             rustix::io::pwrite(file, bytes, at).map_err(system(&format!("writing {what}")))
         };
@@ -322,7 +322,7 @@ impl Memory for Mapped {
         self.file
             .reserve(offset as u64, bytes as u64, part.name())?;
         // Of a ring, programs with few large messages use only a part.
-        if matches!(part, Part::Cells(..) | Part::FastBox(..)) {
+        if matches!(part, Part::Cells { .. } | Part::FastBox(..)) {
             self.map_now(offset, bytes);
         }
         Ok(())
