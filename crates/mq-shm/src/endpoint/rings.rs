@@ -15,6 +15,15 @@ pub(super) struct Rings {
     pub(super) own: [OwnRing; RINGS as usize],
 }
 
+/// Which of the two processes of a ring writes into buffers of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Filler {
+    #[default]
+    Owner,
+    /// The buffers are lent to the other process.
+    Other,
+}
+
 /// What a ring's owner knows about it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OwnRing {
@@ -24,8 +33,8 @@ pub(super) struct OwnRing {
     pub(super) with: Option<Process>,
     /// The previous one.
     pub(super) before: Option<Process>,
-    /// The newest stretch is lent: the other process fills it.
-    pub(super) lent: bool,
+    /// Who fills the newest stretch.
+    pub(super) filler: Filler,
     /// Buffers promised to messages since the segment began.
     pub(super) promised: u64,
     /// The same count, at the end of the newest stretch that was lent.
@@ -103,11 +112,16 @@ impl OwnRing {
         is_through
     }
 
-    /// Promises buffers for this many bytes between this process and `other`, which fills them if
-    /// they are lent; returns the number of the first.
-    pub(super) fn promise(&mut self, ring: &Ring, other: Process, bytes: usize, lent: bool) -> u64 {
+    /// Promises buffers for this many bytes between this process and `other`; returns the number of the first.
+    pub(super) fn promise(
+        &mut self,
+        ring: &Ring,
+        other: Process,
+        bytes: usize,
+        filler: Filler,
+    ) -> u64 {
         if ring.is_empty(self.promised) {
-            if self.before == Some(other) && self.lent != lent {
+            if self.before == Some(other) && self.filler != filler {
                 // An answer begins where the message began: the process that fills the buffers now
                 // has read them.
                 let buffers = u64::from(BUFFERS);
@@ -118,10 +132,10 @@ impl OwnRing {
         }
         let first = self.promised;
         self.promised = first.wrapping_add(bytes.div_ceil(BUFFER_BYTES) as u64);
-        if lent {
+        if filler == Filler::Other {
             self.lent_until = self.promised;
         }
-        (self.with, self.before, self.lent) = (Some(other), Some(other), lent);
+        (self.with, self.before, self.filler) = (Some(other), Some(other), filler);
         first
     }
 }
@@ -159,7 +173,7 @@ impl<M: Memory> Endpoint<M> {
             state.committed = true;
         }
         step(Step::RingTaken);
-        Ok(Some(self.promise(number, to, bytes, false)))
+        Ok(Some(self.promise(number, to, bytes, Filler::Owner)))
     }
 
     /// [`take_ring`](Self::take_ring) for a message that `to` has not asked for, and may leave in the ring:
@@ -175,13 +189,13 @@ impl<M: Memory> Endpoint<M> {
         }
         let state = &self.rings.own[number];
         let ring = self.memory.ring(self.me, number as u32);
-        let is_lent = state.lent && !ring.is_empty(state.promised);
+        let is_lent = state.filler == Filler::Other && !ring.is_empty(state.promised);
         let buffers = bytes.div_ceil(BUFFER_BYTES) as u64;
         if is_lent || ring.room_after(state.promised) < buffers {
             return None;
         }
         step(Step::RingTaken);
-        Some(self.promise(number, to, bytes, false))
+        Some(self.promise(number, to, bytes, Filler::Owner))
     }
 
     /// A ring of this process's for this many bytes of a message *from* another: one that has led there and
@@ -202,10 +216,10 @@ impl<M: Memory> Endpoint<M> {
         }
         let state = &self.rings.own[number];
         let ring = self.memory.ring(self.me, number as u32);
-        if !(state.lent || ring.is_empty(state.promised)) {
+        if !(state.filler == Filler::Other || ring.is_empty(state.promised)) {
             return None;
         }
-        let promised = self.promise(number, from, bytes, true);
+        let promised = self.promise(number, from, bytes, Filler::Other);
         step(Step::RingLent);
         Some(promised)
     }
@@ -216,11 +230,11 @@ impl<M: Memory> Endpoint<M> {
         number: usize,
         other: Process,
         bytes: usize,
-        lent: bool,
+        filler: Filler,
     ) -> (RingId, u64) {
         let id = RingId(number as u32);
         let ring = self.memory.ring(self.me, id.0);
-        let first = self.rings.own[number].promise(ring, other, bytes, lent);
+        let first = self.rings.own[number].promise(ring, other, bytes, filler);
         (id, first)
     }
 
