@@ -60,7 +60,6 @@ pub use short::{Peeked, Short};
 use crate::channel::{Counters, Policy, Tuning};
 use crate::error::ShmError;
 use crate::estate;
-use crate::found::Found;
 use crate::ids::Process;
 use crate::large::cooperative::Shown;
 use crate::layout::Geometry;
@@ -69,6 +68,7 @@ use crate::origin::Origin;
 use crate::place::Place;
 use crate::pool::Pool;
 use crate::segment::{Mapped, Memory};
+use crate::segment_ref::SegmentRef;
 use crate::sleeper::{self, Fences};
 use crate::steps::{Step, step};
 use crate::wait::Patience;
@@ -151,7 +151,7 @@ pub struct Endpoint<M: Memory = Mapped> {
     /// A message that goes through a fastbox has found no room there, and waits, since the last sleep.
     awaits_room: bool,
     /// The process's own entry.
-    place: Found<Place>,
+    place: SegmentRef<Place>,
     peers: Vec<Peer>,
     pool: Pool,
     counters: Counters,

@@ -39,7 +39,7 @@
 //!
 //! Inside: `place` (a process's entry), `cell`, `chain` (the queue), `pool` (a process's own cells), `copy`
 //! (ways of copying), `sleeper` (sleeping and waking), `cores` (who shares a core), `estate` (what the dead
-//! leave), `found` and `ids` (addresses and names, checked), `origin` (a process, and not its children),
+//! leave), `segment_ref` and `ids` (addresses and names, checked), `origin` (a process, and not its children),
 //! `sync` (every atomic), `steps` (where tests kill), `models` (for loom), `words` (for tests).
 //! `endpoint/send.rs`, `short.rs` and `receive.rs` are the way of a message.
 //!
@@ -69,7 +69,6 @@ pub mod endpoint;
 mod error;
 mod estate;
 pub mod fastbox;
-mod found;
 mod ids;
 pub mod large;
 pub mod layout;
@@ -80,6 +79,7 @@ mod origin;
 mod place;
 mod pool;
 pub mod segment;
+mod segment_ref;
 mod sleeper;
 mod steps;
 mod sync;

@@ -60,7 +60,7 @@ impl Fences {
 
 /// The bits of a process's word that give its state. The remaining bits count its sleeps, so that a late report
 /// of a wake-up does not affect another sleep.
-const HOW: u32 = 0b11 << 30;
+const STATE_MASK: u32 = 0b11 << 30;
 /// It is awake. Only the process itself writes this: a waker that wrote it, and was killed before waking
 /// it, would leave the process asleep but awake in the eyes of all others.
 const AWAKE: u32 = 0 << 30;
@@ -92,15 +92,15 @@ const fn is_to_be_woken(word: u32) -> bool {
 }
 
 /// The word of the same sleep with another state.
-const fn but(word: u32, how: u32) -> u32 {
-    word & !HOW | how
+const fn with_state(word: u32, state: u32) -> u32 {
+    word & !STATE_MASK | state
 }
 
 #[cold]
 fn wake_now(word: &AtomicU32) {
     let order = Ordering::Relaxed;
-    let asleep = but(word.load(order), ASLEEP);
-    let being_woken = but(asleep, BEING_WOKEN);
+    let asleep = with_state(word.load(order), ASLEEP);
+    let being_woken = with_state(asleep, BEING_WOKEN);
     let (Ok(was) | Err(was)) = word.compare_exchange(asleep, being_woken, order, order);
     if is_to_be_woken(was) {
         step(Step::Waking);
@@ -108,20 +108,20 @@ fn wake_now(word: &AtomicU32) {
         let _ = futex::wake(word, futex::Flags::empty(), 1);
         // Senders have nothing to do until it runs again. If it has run and sleeps once more, the word is
         // another.
-        let _ = word.compare_exchange(being_woken, but(asleep, WOKEN), order, order);
+        let _ = word.compare_exchange(being_woken, with_state(asleep, WOKEN), order, order);
     }
 }
 
 /// Whether a sleeping process has been woken.
 #[cfg(test)]
 pub(crate) fn is_woken(place: &Place) -> bool {
-    place.asleep.load(Ordering::Relaxed) & HOW == WOKEN
+    place.asleep.load(Ordering::Relaxed) & STATE_MASK == WOKEN
 }
 
 /// Whether a process has recorded that it is awake.
 #[cfg(all(test, not(mq_loom)))]
 pub(crate) fn is_awake(place: &Place) -> bool {
-    place.asleep.load(Ordering::Relaxed) & HOW == AWAKE
+    place.asleep.load(Ordering::Relaxed) & STATE_MASK == AWAKE
 }
 
 /// A minute, or as many times that as this machine is slower than usual (`MQ_SLOWER`): what takes longer hangs.
@@ -136,7 +136,9 @@ pub(crate) fn a_minute() -> Duration {
 /// [`stay_awake`].
 pub(crate) fn lie_down(place: &Place, fences: Fences) {
     let sleep = place.asleep.load(Ordering::Relaxed).wrapping_add(1);
-    place.asleep.store(but(sleep, ASLEEP), Ordering::Relaxed);
+    place
+        .asleep
+        .store(with_state(sleep, ASLEEP), Ordering::Relaxed);
     // SLEEP: the word, then the last look.
     fences.heavy();
 }
@@ -144,7 +146,9 @@ pub(crate) fn lie_down(place: &Place, fences: Fences) {
 /// The last look found something.
 pub(crate) fn stay_awake(place: &Place) {
     let sleep = place.asleep.load(Ordering::Relaxed);
-    place.asleep.store(but(sleep, AWAKE), Ordering::Relaxed);
+    place
+        .asleep
+        .store(with_state(sleep, AWAKE), Ordering::Relaxed);
 }
 
 /// Sleeps until woken, at most for the given time.
@@ -163,7 +167,7 @@ pub(crate) fn sleep(place: &Place, fences: Fences, longest: Duration) {
         };
         // Woken, late, interrupted or too late to sleep: the caller looks again in any case.
         let word = place.asleep.load(Ordering::Relaxed);
-        if word & HOW == ASLEEP {
+        if word & STATE_MASK == ASLEEP {
             let _ = futex::wait(&place.asleep, futex::Flags::empty(), word, Some(&timeout));
         }
     }
@@ -183,18 +187,18 @@ mod tests {
         let place = Place::default();
         let order = Ordering::Relaxed;
         lie_down(&place, Fences::Both);
-        let first = but(place.asleep.load(order), BEING_WOKEN);
+        let first = with_state(place.asleep.load(order), BEING_WOKEN);
         place.asleep.store(first, order);
         stay_awake(&place);
         assert!(is_awake(&place));
         lie_down(&place, Fences::Both);
-        let second = but(place.asleep.load(order), BEING_WOKEN);
+        let second = with_state(place.asleep.load(order), BEING_WOKEN);
         place.asleep.store(second, order);
         // As at the end of `wake_now`.
-        let late = (place.asleep).compare_exchange(first, but(first, WOKEN), order, order);
+        let late = (place.asleep).compare_exchange(first, with_state(first, WOKEN), order, order);
         assert_eq!(late, Err(second));
         wake(&place, Fences::Both);
-        assert_eq!(place.asleep.load(order), but(second, WOKEN));
+        assert_eq!(place.asleep.load(order), with_state(second, WOKEN));
     }
 
     /// The first process to wake it was killed before it did.
@@ -208,13 +212,13 @@ mod tests {
                 lie_down(&place, Fences::Sleeper);
                 sleep(&place, Fences::Sleeper, longest);
             });
-            while place.asleep.load(Ordering::Relaxed) & HOW != ASLEEP {
+            while place.asleep.load(Ordering::Relaxed) & STATE_MASK != ASLEEP {
                 std::thread::yield_now();
             }
             // Most likely it sleeps by then.
             std::thread::sleep(Duration::from_millis(20));
             let asleep = place.asleep.load(Ordering::Relaxed);
-            let word = but(asleep, BEING_WOKEN);
+            let word = with_state(asleep, BEING_WOKEN);
             place.asleep.store(word, Ordering::Relaxed);
             wake(&place, Fences::Both);
         });

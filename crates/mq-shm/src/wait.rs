@@ -75,14 +75,14 @@ const GLANCES: u32 = 16;
 
 /// A process in the middle of a message sleeps after this many rounds of spinning and yielding that found
 /// nothing.
-const TURNS: u32 = 8;
+const ROUNDS_UNTIL_LONG: u32 = 8;
 
 /// For how long nothing has arrived.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Idle {
     looks: u32,
     /// How often it was time to sleep.
-    turns: u32,
+    sleeps: u32,
 }
 
 /// What to do next.
@@ -106,7 +106,7 @@ impl Idle {
     #[inline]
     #[must_use]
     pub fn sleeps(&self) -> u32 {
-        self.turns
+        self.sleeps
     }
 
     /// Something has arrived.
@@ -122,7 +122,7 @@ impl Idle {
 
     /// Whether it was time to sleep so often that the awaited process must be busy with something else.
     pub(crate) fn is_long(&self) -> bool {
-        self.turns >= TURNS
+        self.sleeps >= ROUNDS_UNTIL_LONG
     }
 
     /// Looks for something a few times without giving up the processor; whether it was seen.
@@ -183,7 +183,7 @@ impl Idle {
             return Rest::Yielded;
         }
         self.looks = patience.spins;
-        self.turns = self.turns.saturating_add(1);
+        self.sleeps = self.sleeps.saturating_add(1);
         Rest::Sleep
     }
 }
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn a_wait_is_long_when_it_was_time_to_sleep_a_few_times() {
         let mut idle = Idle::default();
-        for _ in 0..TURNS {
+        for _ in 0..ROUNDS_UNTIL_LONG {
             assert!(!idle.is_long());
             while idle.rest(&Patience::YIELDING) != Rest::Sleep {}
         }

@@ -10,9 +10,9 @@ use core::fmt;
 use crate::cell::{CELL_PAYLOAD, OPENS_BOX};
 use crate::endpoint::Endpoint;
 use crate::fastbox::{BOX_PAYLOAD, Inlet};
-use crate::found::Found;
 use crate::ids::{CellId, CellName, Process};
 use crate::segment::{Mapped, Memory};
+use crate::segment_ref::SegmentRef;
 use crate::sleeper;
 use crate::steps::{Step, step};
 
@@ -75,7 +75,7 @@ impl<M: Memory> Endpoint<M> {
         let peer = &mut self.peers[from.index()];
         if let (Held::Named(_), Some(inlet)) = (held, &mut peer.inlet) {
             let name = inlet.name();
-            peer.answers = true;
+            peer.has_sent_by_name = true;
             if name.is_back() {
                 if let Some(cell) = peer.lent.take() {
                     self.pool.came_back(&self.memory, cell);
@@ -96,7 +96,7 @@ impl<M: Memory> Endpoint<M> {
         peer.met = true;
         if self.inbox.head.flags & OPENS_BOX != 0 && peer.inlet.is_none() {
             // SAFETY: the segment lives as long as the endpoint, and does not move.
-            let fastbox = unsafe { Found::at(self.memory.fastbox(from, self.me)) };
+            let fastbox = unsafe { SegmentRef::at(self.memory.fastbox(from, self.me)) };
             peer.inlet = Some(Inlet::new(fastbox));
             self.inlets.opened(from, peer.wanted > 0);
         }

@@ -10,7 +10,6 @@ use crate::endpoint::peer::Peer;
 use crate::endpoint::receive::{Inbox, Rotation};
 use crate::endpoint::{Endpoint, Options, buffers, rings, single_copy};
 use crate::error::ShmError;
-use crate::found::Found;
 use crate::ids::Process;
 use crate::large::cooperative::Shown;
 use crate::liveness::{self, State};
@@ -18,6 +17,7 @@ use crate::origin::Origin;
 use crate::place::Place;
 use crate::pool::Pool;
 use crate::segment::Memory;
+use crate::segment_ref::SegmentRef;
 use crate::sleeper::Fences;
 use crate::steps::{Step, step};
 use crate::sync::Ordering;
@@ -144,7 +144,7 @@ fn refuse_worlds(memory: &impl Memory) -> Result<(), ShmError> {
     Ok(())
 }
 
-fn place_of<M: Memory>(memory: &M, process: Process) -> Found<Place> {
+fn place_of<M: Memory>(memory: &M, process: Process) -> SegmentRef<Place> {
     // SAFETY: the segment lives as long as the endpoint that remembers this, and does not move.
-    unsafe { Found::at(memory.place(process)) }
+    unsafe { SegmentRef::at(memory.place(process)) }
 }

@@ -1,17 +1,18 @@
 //! What an endpoint knows about another process.
 
 use crate::fastbox::{Inlet, Outlet};
-use crate::found::Found;
 use crate::ids::CellId;
 use crate::large::cooperative::Helps;
 use crate::large::pace::{ReadPace, WritePace};
 use crate::large::single_copy::Seen;
 use crate::liveness::Gone;
 use crate::place::Place;
+use crate::segment_ref::SegmentRef;
 
+/// The state of a pair, on this side: where messages to the other process go, and where those from it are.
 #[derive(Debug)]
 pub(super) struct Peer {
-    pub(super) place: Found<Place>,
+    pub(super) place: SegmentRef<Place>,
     /// Number of the next message to it, over all paths. The first is 1, as fresh memory is 0.
     pub(super) sequence: u64,
     /// Number of the next message from it.
@@ -29,7 +30,7 @@ pub(super) struct Peer {
     /// The cell that it has lent, for the next message to it that takes one.
     pub(super) borrowed: Option<CellId>,
     /// It has sent a message in a cell that a slot names.
-    pub(super) answers: bool,
+    pub(super) has_sent_by_name: bool,
     /// Cells sent to it before it got a fastbox.
     pub(super) before_box: u32,
     /// How many times a message from it is wanted.
@@ -67,7 +68,7 @@ pub(super) struct RemoteMemory {
 pub(super) const NO_MESSAGE: u64 = u64::MAX - 1;
 
 impl Peer {
-    pub(super) fn new(place: Found<Place>) -> Self {
+    pub(super) fn new(place: SegmentRef<Place>) -> Self {
         Self {
             place,
             sequence: 1,
@@ -78,7 +79,7 @@ impl Peer {
             inlet: None,
             lent: None,
             borrowed: None,
-            answers: false,
+            has_sent_by_name: false,
             before_box: 0,
             wanted: 0,
             box_wishes: 0,

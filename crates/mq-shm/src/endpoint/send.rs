@@ -14,9 +14,9 @@ use crate::endpoint::Endpoint;
 use crate::error::ShmError;
 use crate::estate;
 use crate::fastbox::{BOX_PAYLOAD, LINE_PAYLOAD, LONGEST_WAIT, Outlet};
-use crate::found::Found;
 use crate::ids::{CellId, CellName, Process};
 use crate::segment::Memory;
+use crate::segment_ref::SegmentRef;
 use crate::sleeper;
 use crate::steps::{Step, step};
 
@@ -167,9 +167,11 @@ impl<M: Memory> Endpoint<M> {
         let Some(outlet) = &mut peer.outlet else {
             return Ok(Sent::Upto(0));
         };
-        // The cell is lent if the other has answered before and has no cell lent to it.
-        let lends =
-            borrowed.is_none() && peer.answers && peer.lent.is_none() && self.pool.may_lend();
+        // The cell is lent if the other has sent by name before and has no cell lent to it.
+        let lends = borrowed.is_none()
+            && peer.has_sent_by_name
+            && peer.lent.is_none()
+            && self.pool.may_lend();
         let name = match borrowed {
             Some(_) => CellName::back(),
             None => CellName::own(cell.number(self.memory.geometry()), lends),
@@ -258,7 +260,7 @@ impl<M: Memory> Endpoint<M> {
             peer.sequence += 1;
             if opens_box {
                 // SAFETY: the segment lives as long as the endpoint, and does not move.
-                let fastbox = unsafe { Found::at(self.memory.fastbox(self.me, to)) };
+                let fastbox = unsafe { SegmentRef::at(self.memory.fastbox(self.me, to)) };
                 peer.outlet = Some(Outlet::new(fastbox));
             }
             self.counters.cells_sent += 1;

@@ -10,23 +10,23 @@ use super::{
 };
 use crate::cell::CELL_PAYLOAD;
 use crate::copy::{copy, fetch_line};
-use crate::found::Found;
 use crate::ids::CellName;
+use crate::segment_ref::SegmentRef;
 use crate::sync::Ordering;
 
 /// The receiver's side of a box, in private memory.
 #[derive(Debug)]
 pub(crate) struct Inlet {
-    fastbox: Found<FastBox>,
+    fastbox: SegmentRef<FastBox>,
     /// The slot in which the next message through this box begins.
-    slot: Found<Slot>,
+    slot: SegmentRef<Slot>,
     taken: u64,
     next: u32,
 }
 
 impl Inlet {
     /// A side of a box through which nothing has been received.
-    pub(crate) fn new(fastbox: Found<FastBox>) -> Self {
+    pub(crate) fn new(fastbox: SegmentRef<FastBox>) -> Self {
         let slot = fastbox.part(|fastbox| fastbox.slot(0));
         Self {
             fastbox,

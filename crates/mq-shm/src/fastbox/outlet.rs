@@ -15,8 +15,8 @@ use super::{
     copy_part, slots_of,
 };
 use crate::copy::{copy, take_line};
-use crate::found::Found;
 use crate::ids::{CellId, CellName};
+use crate::segment_ref::SegmentRef;
 use crate::sync::Ordering;
 
 /// A line is taken for writing this many slots ahead.
@@ -25,9 +25,9 @@ const AHEAD: u32 = if cfg!(mq_loom) { 1 } else { 3 };
 /// The sender's side of a box, in private memory.
 #[derive(Debug)]
 pub(crate) struct Outlet {
-    fastbox: Found<FastBox>,
+    fastbox: SegmentRef<FastBox>,
     /// The slot in which the next message begins.
-    slot: Found<Slot>,
+    slot: SegmentRef<Slot>,
     sent: u64,
     /// Slots that are known to be empty.
     room: u32,
@@ -55,7 +55,7 @@ struct Named {
 
 impl Outlet {
     /// A side of a box through which nothing has been sent.
-    pub(crate) fn new(fastbox: Found<FastBox>) -> Self {
+    pub(crate) fn new(fastbox: SegmentRef<FastBox>) -> Self {
         Self {
             fastbox,
             slot: fastbox.part(|fastbox| fastbox.slot(0)),

@@ -7,9 +7,9 @@ use core::ptr::NonNull;
 
 /// A part of a segment that was found once: computing and checking its place costs more than a
 /// short message.
-pub(crate) struct Found<T>(NonNull<T>);
+pub(crate) struct SegmentRef<T>(NonNull<T>);
 
-impl<T> Found<T> {
+impl<T> SegmentRef<T> {
     /// Remembers where a part is.
     ///
     /// # Safety
@@ -21,20 +21,20 @@ impl<T> Found<T> {
 
     /// Remembers where a part of this part is.
     #[inline]
-    pub(crate) fn part<P>(&self, part: impl for<'a> FnOnce(&'a T) -> &'a P) -> Found<P> {
-        Found(NonNull::from(part(self)))
+    pub(crate) fn part<P>(&self, part: impl for<'a> FnOnce(&'a T) -> &'a P) -> SegmentRef<P> {
+        SegmentRef(NonNull::from(part(self)))
     }
 }
 
-impl<T> Clone for Found<T> {
+impl<T> Clone for SegmentRef<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Found<T> {}
+impl<T> Copy for SegmentRef<T> {}
 
-impl<T> Deref for Found<T> {
+impl<T> Deref for SegmentRef<T> {
     type Target = T;
 
     #[inline]
@@ -44,11 +44,11 @@ impl<T> Deref for Found<T> {
     }
 }
 
-impl<T> fmt::Debug for Found<T> {
+impl<T> fmt::Debug for SegmentRef<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
 // SAFETY: a shared reference in all but its lifetime, to what threads may share, as promised to `at`.
-unsafe impl<T> Send for Found<T> {}
+unsafe impl<T> Send for SegmentRef<T> {}
