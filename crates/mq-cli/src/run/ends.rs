@@ -54,12 +54,12 @@ impl Watch<'_> {
         self.verdict.unread = self.output.unread(Stream::Out);
         let have_obeyed = failed
             .iter()
-            .all(|(_, end)| self.verdict.obeyed(*end).is_some());
+            .all(|(_, end)| self.verdict.signal_obeyed_by(*end).is_some());
         let are_first = self.verdict.interrupted().is_none();
         let mut told = Vec::new();
         for (rank, end) in failed {
             let pid = self.ranks.pid(rank);
-            if self.verdict.failed(pid, end) {
+            if self.verdict.record_failure(pid, end) {
                 told.push((rank, pid, end));
             }
         }
@@ -85,7 +85,7 @@ impl Watch<'_> {
     }
 }
 
-/// A sentence for each kind of end, of so many ranks: hundreds may end alike, as by a wrong option.
+/// A sentence for each kind of end, of this many ranks: hundreds may end alike, as by a wrong option.
 fn alike(ends: &[(usize, u32, End)], of: usize) -> Vec<String> {
     let mut kinds: Vec<(End, Vec<(usize, u32)>)> = Vec::new();
     for &(rank, pid, end) in ends {

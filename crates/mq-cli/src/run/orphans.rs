@@ -63,7 +63,7 @@ impl Orphans {
     pub(super) fn are_left(&self, ranks: &HashSet<Pid>) -> bool {
         let mut children = children().into_iter();
         children.any(|pid| {
-            let is_left = !self.others.contains(&pid) && !ranks.contains(&pid) && !has_ended(pid);
+            let is_left = !self.others.contains(&pid) && !ranks.contains(&pid) && !reap(pid);
             let is_ours = |set: &Vec<u8>| matches!(look(pid, set), Look::Marked(_));
             is_left && self.mark.as_ref().is_none_or(is_ours)
         })
@@ -75,7 +75,7 @@ impl Orphans {
         let children = proc::children().unwrap_or_default();
         for pid in children {
             if !self.others.contains(&pid) && !ranks.contains(&pid) {
-                has_ended(pid);
+                reap(pid);
             }
         }
     }
@@ -105,7 +105,7 @@ impl Orphans {
                 any |= matches!(mark, Some(Look::Unknown));
                 if is_ours && kill_process(pid, Signal::KILL).is_ok() {
                     any = true;
-                    has_ended(pid);
+                    reap(pid);
                 }
                 let rank = rank_of(pid, groups);
                 // The environment of another user's process cannot be read.
@@ -114,7 +114,7 @@ impl Orphans {
                 }
             }
             if !any || Instant::now() > enough {
-                let unlisted = self.is_unlisted && lives(enough);
+                let unlisted = self.is_unlisted && reap_until(enough);
                 return left(&refusing, unlisted);
             }
             thread::sleep(PAUSE);
@@ -154,20 +154,20 @@ pub(super) fn has_children() -> bool {
     !matches!(waitid(WaitId::All, options), Err(Errno::CHILD))
 }
 
-/// Whether a child lives then; those that end before are reaped.
-fn lives(then: Instant) -> bool {
+/// Reaps children as they end, until then or until none is left; returns whether one is.
+fn reap_until(deadline: Instant) -> bool {
     loop {
         match waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
             Ok(Some(_)) => {}
-            Ok(None) if Instant::now() > then => return true,
+            Ok(None) if Instant::now() > deadline => return true,
             Ok(None) => thread::sleep(PAUSE),
             Err(_) => return false,
         }
     }
 }
 
-/// Whether a child has ended; if so, it is reaped.
-fn has_ended(pid: Pid) -> bool {
+/// Reaps a child if it has ended; returns whether it has.
+fn reap(pid: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
     waitid(WaitId::Pid(pid), options).is_ok_and(|ended| ended.is_some())
 }
@@ -283,7 +283,7 @@ mod tests {
         let pid = Pid::from_child(&child);
         assert_eq!(proc::parent(pid), Some(getpid()));
         assert!(children().contains(&pid));
-        assert!(!has_ended(pid));
+        assert!(!reap(pid));
         drop(child.stdin.take());
         child.wait().expect("it ends");
         assert!(!children().contains(&pid));

@@ -31,7 +31,7 @@ impl End {
         }
     }
 
-    /// What is said of so many ranks that have ended like this.
+    /// What is said of this many ranks that have ended like this.
     pub(super) fn told_of(self, ranks: usize) -> String {
         match self {
             Self::Exited(status) => format!("exited with status {status}"),
@@ -118,9 +118,9 @@ impl Ranks {
             .collect()
     }
 
-    /// Whether a rank, which is to be killed, may not be signalled.
-    pub(super) fn is_of_another_user(&self, rank: usize) -> bool {
-        refuses(self.members[rank].pid())
+    /// Kills a rank; returns whether that was not allowed.
+    pub(super) fn refuses_kill(&self, rank: usize) -> bool {
+        kill_is_refused(self.members[rank].pid())
     }
 
     /// From now on nobody waits for those that have not ended.
@@ -213,7 +213,7 @@ impl Ranks {
         self.guard = None;
         for (rank, mut member) in self.members.drain(..).enumerate() {
             let pid = member.pid();
-            if member.ended || !self.given_up && !refuses(pid) {
+            if member.ended || !self.given_up && !kill_is_refused(pid) {
                 let _ = member.process.wait();
                 continue;
             }
@@ -237,8 +237,8 @@ impl Drop for Ranks {
     }
 }
 
-/// Kills a process; returns whether that is not allowed.
-fn refuses(pid: Pid) -> bool {
+/// Kills a process; returns whether that was not allowed.
+fn kill_is_refused(pid: Pid) -> bool {
     kill_process(pid, Signal::KILL) == Err(Errno::PERM)
 }
 

@@ -56,7 +56,7 @@ impl Watch<'_> {
             .ranks
             .left()
             .into_iter()
-            .partition(|&(rank, _)| self.ranks.is_of_another_user(rank));
+            .partition(|&(rank, _)| self.ranks.refuses_kill(rank));
         self.stuck.is_told = !others.is_empty() || !held.is_empty();
         let whom = |ranks: &[_]| if ranks.len() == 1 { "it" } else { "them" };
         let further = "a further SIGINT or SIGTERM ends the waiting";

@@ -11,7 +11,7 @@ use super::signals;
 /// The exit code after a time limit, as that of `timeout`.
 const OUT_OF_TIME: u8 = 124;
 
-/// A rank that ends so soon after a signal is taken to have obeyed it.
+/// A rank that ends within this time after a signal is taken to have obeyed it.
 const A_MOMENT: Duration = Duration::from_secs(10);
 
 /// What is known so far.
@@ -26,7 +26,7 @@ pub(super) struct Verdict {
     /// The first signal that was passed on and ended a rank.
     interrupted: Option<i32>,
     /// How many ranks such signals have ended, and when the last.
-    obeyed: u32,
+    obeyed_count: u32,
     obeyed_at: Option<Instant>,
     /// The processes that could not start the program, which is reported once for all.
     pub(super) refused: HashSet<u32>,
@@ -46,8 +46,8 @@ fn asks_to_end(signal: i32) -> bool {
 }
 
 impl Verdict {
-    /// A signal was passed on.
-    pub(super) fn passed_on(&mut self, signal: i32) {
+    /// Records that a signal was passed on.
+    pub(super) fn record_passed_on(&mut self, signal: i32) {
         if asks_to_end(signal) {
             self.told_to_end = Some(Instant::now());
         }
@@ -63,7 +63,7 @@ impl Verdict {
 
     /// The signal that a rank has obeyed by ending like this: one that was passed on and killed it, or what it ran if
     /// it is a shell, whose exit code is the same.
-    pub(super) fn obeyed(&self, end: End) -> Option<i32> {
+    pub(super) fn signal_obeyed_by(&self, end: End) -> Option<i32> {
         let mut passed_on = self.passed_on.iter().copied();
         passed_on.find(|&signal| end.code() == End::Killed(signal).code())
     }
@@ -73,17 +73,17 @@ impl Verdict {
         self.interrupted
     }
 
-    /// A rank has failed, the process with this number. Returns whether that is to be told.
-    pub(super) fn failed(&mut self, pid: u32, end: End) -> bool {
+    /// Records that a rank has failed, the process with this number. Returns whether that is to be told.
+    pub(super) fn record_failure(&mut self, pid: u32, end: End) -> bool {
         if self.ending || self.refused.contains(&pid) {
             if self.interrupted.is_none() {
                 self.failure.get_or_insert(end.code());
             }
             return false;
         }
-        if let Some(signal) = self.obeyed(end) {
+        if let Some(signal) = self.signal_obeyed_by(end) {
             self.interrupted.get_or_insert(signal);
-            self.obeyed += 1;
+            self.obeyed_count += 1;
             self.obeyed_at = Some(Instant::now());
             return false;
         }
@@ -92,17 +92,17 @@ impl Verdict {
         !(self.unread && end.code() == End::Killed(SIGPIPE).code())
     }
 
-    /// The message at the end of a run of so many ranks, if any.
+    /// The message at the end of a run of this many ranks, if any.
     pub(super) fn last_word(&self, ranks: u32) -> Option<String> {
         if self.failure.is_some() {
             return None;
         }
         let signal = self.interrupted?;
         let described = signals::describe(signal);
-        let ended = if self.obeyed == ranks || asks_to_end(signal) {
+        let ended = if self.obeyed_count == ranks || asks_to_end(signal) {
             "the run".to_owned()
         } else {
-            format!("{} of {ranks} ranks", self.obeyed)
+            format!("{} of {ranks} ranks", self.obeyed_count)
         };
         Some(format!("{described}, which was passed on, ended {ended}"))
     }
@@ -128,10 +128,10 @@ mod tests {
             refused: HashSet::from([10]),
             ..Verdict::default()
         };
-        assert!(!verdict.failed(10, End::Exited(126)));
+        assert!(!verdict.record_failure(10, End::Exited(126)));
         // The program's own, though the same.
-        assert!(verdict.failed(12, End::Exited(126)));
-        assert!(verdict.failed(11, End::Killed(signal_hook::consts::SIGSEGV)));
+        assert!(verdict.record_failure(12, End::Exited(126)));
+        assert!(verdict.record_failure(11, End::Killed(signal_hook::consts::SIGSEGV)));
         assert_eq!(verdict.code(0), 126);
     }
 }

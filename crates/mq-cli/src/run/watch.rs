@@ -28,7 +28,7 @@ use crate::signals::THE_SAME;
 /// How often a launcher in the background checks whether it may read the terminal.
 const FOREGROUND_CHECK: Duration = Duration::from_secs(1);
 
-/// So many ranks are named at the time limit.
+/// The most ranks that are named at the time limit.
 const MOST_NAMED: usize = 16;
 
 /// How long what ranks have started may go on after the last of them: a `tee` of a rank ends by itself when it has
@@ -222,7 +222,7 @@ impl Watch<'_> {
     }
 
     fn pass_on(&mut self, signal: i32) {
-        self.verdict.passed_on(signal);
+        self.verdict.record_passed_on(signal);
         if matches!(signal, SIGINT | SIGTERM) {
             match self.asked.once_more(signal, Instant::now()) {
                 None => return,
@@ -359,7 +359,7 @@ impl Watch<'_> {
                 for signal in self.signals.come() {
                     match signal {
                         // A repeat of the signal that the ranks have obeyed.
-                        SIGINT | SIGTERM if !self.is_new(signal) => {}
+                        SIGINT | SIGTERM if !self.count_signal(signal) => {}
                         SIGINT | SIGTERM | SIGHUP | SIGQUIT => return Some(signal),
                         SIGTSTP if signals::may_stop() => signals::stop(),
                         _ => {}
@@ -369,8 +369,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Whether a signal is more than a repeat of the last one.
-    fn is_new(&mut self, signal: i32) -> bool {
+    /// Counts a signal; returns whether it is more than a repeat of the last one.
+    fn count_signal(&mut self, signal: i32) -> bool {
         self.asked.once_more(signal, Instant::now()).is_some()
     }
 }
