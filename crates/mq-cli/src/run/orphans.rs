@@ -256,12 +256,11 @@ fn look(pid: Pid, set: &[u8]) -> Look {
     }
 }
 
-/// Whether a process, by its `stat`, has memory (field 23) and no place of its environment in it yet
-/// (field 51). A kernel's thread has neither.
+/// Whether a process, by its `stat`, has memory and no place of its environment in it yet. A kernel's thread has
+/// neither.
 fn has_memory_only(stat: &str) -> bool {
-    let mut fields = proc::fields(stat).skip(23 - 3);
-    let has_memory = fields.next().is_some_and(|size| size != "0");
-    has_memory && fields.nth(51 - 24) == Some("0")
+    let (memory, environment) = (proc::field(stat, 23), proc::field(stat, 51));
+    memory.is_some_and(|size| size != "0") && environment == Some("0")
 }
 
 #[cfg(test)]

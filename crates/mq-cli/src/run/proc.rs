@@ -45,7 +45,7 @@ pub(super) fn process(number: &str) -> Option<Pid> {
 
 /// The parent of a process.
 pub(super) fn parent(pid: Pid) -> Option<Pid> {
-    process(fields(&stat(pid)?).nth(1)?)
+    process(field(&stat(pid)?, 4)?)
 }
 
 /// What the kernel tells of a process. Its name need not be UTF-8: the kernel cuts it at 15 bytes.
@@ -61,11 +61,11 @@ pub(super) fn name(pid: Pid) -> Option<String> {
     name.rsplit_once(") ").map(|(name, _)| name.to_owned())
 }
 
-/// The fields of a `stat`, from its third on, the state.
-pub(super) fn fields(stat: &str) -> impl Iterator<Item = &str> {
-    // Before them is the name, in brackets, which may contain any characters.
-    let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
-    fields.trim_end().split(' ')
+/// A field of a `stat` by its number, from 3 on, the state.
+pub(super) fn field(stat: &str, number: usize) -> Option<&str> {
+    // Before the third is the name, in brackets, which may contain any characters.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    fields.trim_end().split(' ').nth(number - 3)
 }
 
 /// The signals that this process ignores, as bits from 0 on.
