@@ -1,7 +1,7 @@
 //! Exit codes as shells define them.
 
 use std::io;
-use std::process::ExitStatus;
+use std::process::{ExitCode, ExitStatus};
 
 /// The program is there but cannot be executed.
 const NOT_EXECUTABLE: u8 = 126;
@@ -9,6 +9,13 @@ const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 /// What is added to the number of the signal that killed a process.
 const KILLED: i32 = 128;
+
+/// How the programs that a command has run have ended.
+pub(crate) struct Ended {
+    pub(crate) code: ExitCode,
+    /// Whether SIGINT has ended them.
+    pub(crate) is_interrupted: bool,
+}
 
 /// Exit code of a process that exited with this status.
 pub(crate) fn of_status(status: i32) -> u8 {

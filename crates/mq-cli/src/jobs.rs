@@ -8,8 +8,13 @@ use crate::trace_names;
 /// The most missing ranks that are named.
 const NAMED: usize = 3;
 
-/// What the processes of one job have in common in their headers: the library, their number, and the job's name.
-type Job = (String, u64, String);
+/// What the processes of one job have in common in their headers.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Job {
+    library: String,
+    ranks: u64,
+    name: String,
+}
 
 /// The traces of each rank of each job, by their names. Headers without `rank` and `ranks` say nothing.
 pub(crate) struct Jobs<'a>(BTreeMap<Job, BTreeMap<u64, Vec<&'a str>>>);
@@ -28,7 +33,11 @@ impl<'a> Jobs<'a> {
                 continue;
             };
             let text = |key| header.get(key).unwrap_or_default().to_owned();
-            let found = jobs.entry((text("source"), ranks, text("job")));
+            let found = jobs.entry(Job {
+                library: text("source"),
+                ranks,
+                name: text("job"),
+            });
             let found = found.or_default();
             if rank < ranks {
                 found.entry(rank).or_default().push(name);
@@ -50,12 +59,11 @@ impl<'a> Jobs<'a> {
 }
 
 fn missing((job, found): (&Job, &BTreeMap<u64, Vec<&str>>)) -> Option<String> {
-    let (_, ranks, _) = job;
-    let lacking = ranks - found.len() as u64;
+    let lacking = job.ranks - found.len() as u64;
     if lacking == 0 {
         return None;
     }
-    let absent = (0..*ranks).filter(|rank| !found.contains_key(rank));
+    let absent = (0..job.ranks).filter(|rank| !found.contains_key(rank));
     let mut named: Vec<String> = absent.take(NAMED).map(count).collect();
     // The others are only counted: a header may give any number.
     let more = lacking - named.len() as u64;
@@ -68,7 +76,7 @@ fn missing((job, found): (&Job, &BTreeMap<u64, Vec<&str>>)) -> Option<String> {
     Some(format!(
         "traces of {} of {} ranks{}: {}{more} {verb} missing",
         count(found.len()),
-        count(*ranks),
+        count(job.ranks),
         of_job(job),
         some(&named)
     ))
@@ -91,8 +99,8 @@ fn repeated((job, found): (&Job, &BTreeMap<u64, Vec<&str>>)) -> Option<String> {
     ))
 }
 
-fn of_job((_, _, name): &Job) -> String {
-    match name.as_str() {
+fn of_job(job: &Job) -> String {
+    match job.name.as_str() {
         "" => String::new(),
         name => format!(" of job {name}"),
     }

@@ -21,6 +21,7 @@ use self::interrupts::Interrupts;
 use self::prefix::Prefix;
 use crate::cli::{Format, RecordOptions};
 use crate::error::{Error, not_started};
+use crate::exit::Ended;
 use crate::jobs::Jobs;
 use crate::{FAILED, exit, exit_code, report, say, signals};
 
@@ -31,15 +32,14 @@ const STRUCTURE: &str = "MQ_STRUCTURE";
 
 /// Runs the command and collects its traces.
 pub(crate) fn run(options: &RecordOptions) -> Result<ExitCode, Error> {
-    let (code, is_interrupted) = record(options)?;
-    if is_interrupted {
+    let ended = record(options)?;
+    if ended.is_interrupted {
         signals::die_of_interrupt();
     }
-    Ok(code)
+    Ok(ended.code)
 }
 
-/// The exit code, and whether SIGINT has killed the command.
-fn record(options: &RecordOptions) -> Result<(ExitCode, bool), Error> {
+fn record(options: &RecordOptions) -> Result<Ended, Error> {
     let prefix = options.prefix.as_deref().map(Prefix::open).transpose()?;
     let scratch = directory::prepare(&options.output, options.force)?;
     let prefix = prefix.as_ref();
@@ -54,7 +54,10 @@ fn record(options: &RecordOptions) -> Result<(ExitCode, bool), Error> {
         Ok(started) => started,
         Err(source) => {
             say(&not_started(command.get_program(), &source));
-            return Ok((ExitCode::from(exit::of_refusal(&source)), false));
+            return Ok(Ended {
+                code: exit::of_refusal(&source).into(),
+                is_interrupted: false,
+            });
         }
     };
     let ended = interrupts.wait(started);
@@ -66,7 +69,10 @@ fn record(options: &RecordOptions) -> Result<(ExitCode, bool), Error> {
         .as_ref()
         .map_or(FAILED, |&status| exit::of_ended(status));
     if code == 0 {
-        return finished.map(|is_fine| (exit_code(is_fine), false));
+        return finished.map(|is_fine| Ended {
+            code: exit_code(is_fine),
+            is_interrupted: false,
+        });
     }
     let is_interrupted = ended
         .as_ref()
@@ -80,7 +86,10 @@ fn record(options: &RecordOptions) -> Result<(ExitCode, bool), Error> {
     if let Err(error) = finished {
         say(&error.to_string());
     }
-    Ok((ExitCode::from(code), is_interrupted))
+    Ok(Ended {
+        code: code.into(),
+        is_interrupted,
+    })
 }
 
 /// What a script runs in whose first line names no interpreter, as from a shell or `execvp`.

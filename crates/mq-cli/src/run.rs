@@ -40,6 +40,7 @@ use self::watch::Watch;
 use crate::binding;
 use crate::cli::RunOptions;
 use crate::error::Error;
+use crate::exit::Ended;
 use crate::progress::ByLines;
 use crate::signals::die_of_interrupt;
 
@@ -55,15 +56,14 @@ pub(crate) fn run_with(options: &RunOptions, progress: Option<ByLines>) -> Resul
         cores.map_err(|error| Error::Usage(format!("--cores: {error}")))?;
     }
     let launched = launch(options, progress);
-    let (code, is_interrupted) =
-        launched.map_err(|error| Error::Launch(start::explained(&error)))?;
-    if is_interrupted {
+    let ended = launched.map_err(|error| Error::Launch(start::explained(&error)))?;
+    if ended.is_interrupted {
         die_of_interrupt();
     }
-    Ok(ExitCode::from(code))
+    Ok(ended.code)
 }
 
-fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<(u8, bool)> {
+fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<Ended> {
     let time_limit = options
         .timeout
         .and_then(|limit| Instant::now().checked_add(limit));

@@ -6,7 +6,7 @@ use mq_comm::{Error as CommError, World};
 
 use super::outgoing::{filled, patterned};
 use super::rows::Row;
-use super::sampling::{Clock, check, sample};
+use super::sampling::{Clock, Samples, check, sample};
 use super::{Memory, Plan};
 use crate::cli::RateOptions;
 use crate::error::Error;
@@ -47,8 +47,8 @@ pub(crate) fn run(options: &RateOptions) -> Result<ExitCode, Error> {
                 senders,
                 size: options.size,
                 window: options.window,
-                per_s: messages / round.0,
-                best: messages / round.1,
+                per_s: messages / round.median,
+                best: messages / round.best,
             };
             if !rows.add(world, row)? {
                 return Ok(());
@@ -78,13 +78,13 @@ fn memory(options: &RateOptions) -> Result<Memory, Error> {
     Ok(memory)
 }
 
-fn receive(world: &World, options: &RateOptions, senders: u32) -> Result<(f64, f64), CommError> {
+fn receive(world: &World, options: &RateOptions, senders: u32) -> Result<Samples, CommError> {
     let window = options.window as usize;
     let mut buffers: Vec<Vec<u8>> = (0..window * senders as usize)
         .map(|_| filled(0xa5, options.size))
         .collect::<Result<_, _>>()?;
     let mut checked = false;
-    let samples = sample(world, &options.node, Clock::First, || {
+    sample(world, &options.node, Clock::First, || {
         world.scope(|scope| {
             // Interleaved, as in the MPI programs that this is compared with.
             for (message, buffer) in buffers.iter_mut().enumerate() {
@@ -102,17 +102,16 @@ fn receive(world: &World, options: &RateOptions, senders: u32) -> Result<(f64, f
             checked = true;
         }
         Ok(())
-    })?;
-    Ok((samples.median, samples.best))
+    })
 }
 
-fn send(world: &World, options: &RateOptions, senders: u32) -> Result<(f64, f64), CommError> {
+fn send(world: &World, options: &RateOptions, senders: u32) -> Result<Samples, CommError> {
     let window = options.window as usize;
     let messages: Vec<Vec<u8>> = (0..window)
         .map(|message| patterned(options.size, message))
         .collect::<Result<_, _>>()?;
     let takes_part = world.rank() <= senders;
-    let samples = sample(world, &options.node, Clock::First, || {
+    sample(world, &options.node, Clock::First, || {
         if takes_part {
             world.recv(&mut [0_u8; 0], 0, READY)?;
             world.scope(|scope| {
@@ -123,6 +122,5 @@ fn send(world: &World, options: &RateOptions, senders: u32) -> Result<(f64, f64)
             })?;
         }
         Ok(())
-    })?;
-    Ok((samples.median, samples.best))
+    })
 }

@@ -181,11 +181,11 @@ pub(super) struct Rows<'a> {
     places: Places,
     /// Where the next row is measured.
     cores: Cores,
-    first: bool,
+    is_rank_0: bool,
     /// Whether messages come from shared buffers.
     shared_buffers: bool,
     settings: Settings,
-    /// Whether the next one is the first.
+    /// Whether no row has been added.
     is_empty: bool,
     /// Those of rank 0, if they are to be plotted.
     kept: Option<Kept<Plotted>>,
@@ -210,10 +210,10 @@ impl<'a> Rows<'a> {
         options: &'a NodeOptions,
         places: Places,
         cores: Cores,
-        first: bool,
+        is_rank_0: bool,
     ) -> Self {
         let settings = settings(|name| std::env::var_os(name));
-        let plot = options.plot.clone().filter(|_| first);
+        let plot = options.plot.clone().filter(|_| is_rank_0);
         let plotted = plot.map(|plot| Plotted {
             rows: Vec::new(),
             of: plan.rows,
@@ -225,7 +225,7 @@ impl<'a> Rows<'a> {
             options,
             places,
             cores,
-            first,
+            is_rank_0,
             shared_buffers: plan.shared_buffers,
             settings,
             is_empty: true,
@@ -242,7 +242,7 @@ impl<'a> Rows<'a> {
 
     /// Adds a measured row. Called by all ranks; returns whether anybody wants another.
     pub(super) fn add(&mut self, world: &World, row: Row) -> Result<bool, CommError> {
-        if self.first {
+        if self.is_rank_0 {
             if self.failed.is_none() {
                 self.failed = report::print(&self.text(&row)).err();
             }

@@ -23,6 +23,7 @@ use super::terminal::Terminal;
 use super::verdict::Verdict;
 use crate::FAILED;
 use crate::cli::RunOptions;
+use crate::exit::Ended;
 use crate::signals::THE_SAME;
 
 /// How often a launcher in the background checks whether it may read the terminal.
@@ -70,8 +71,8 @@ struct Ready {
 }
 
 impl Watch<'_> {
-    /// Watches until nothing is left of the run; returns its exit code, and whether SIGINT has ended it.
-    pub(super) fn finish(mut self) -> (u8, bool) {
+    /// Watches until nothing is left of the run.
+    pub(super) fn finish(mut self) -> Ended {
         while self.ranks.running() > 0 && self.stuck.given_up_by().is_none() {
             self.output.flush();
             let ready = self.wait(self.next_deadline());
@@ -97,12 +98,18 @@ impl Watch<'_> {
             self.output.say(&sentence);
         }
         if let Some(signal) = self.hand_over_the_rest().or(given_up_by) {
-            return (End::Killed(signal).code(), signal == SIGINT);
+            return Ended {
+                code: End::Killed(signal).code().into(),
+                is_interrupted: signal == SIGINT,
+            };
         }
         let otherwise = if self.output.failed() { FAILED } else { 0 };
         let code = self.verdict.code(otherwise);
         let is_interrupted = self.verdict.interrupted() == Some(SIGINT);
-        (code, is_interrupted && code == End::Killed(SIGINT).code())
+        Ended {
+            code: code.into(),
+            is_interrupted: is_interrupted && code == End::Killed(SIGINT).code(),
+        }
     }
 
     fn wait_for_last_lines(&mut self) {
