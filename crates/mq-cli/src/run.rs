@@ -79,7 +79,7 @@ fn launch(options: &RunOptions, progress: Option<ByLines>) -> io::Result<Ended> 
         ranks,
         pipes,
         input,
-    } = start::all(
+    } = start::start_all(
         options,
         open_files,
         guard,

@@ -53,7 +53,7 @@ pub(super) struct Started {
 
 /// Starts all ranks; if one cannot be started, the others are killed. Rank 0 reads `input`, and programs get the limit
 /// of open files that [`raise_open_files`] has returned.
-pub(super) fn all(
+pub(super) fn start_all(
     options: &RunOptions,
     open_files: Option<u64>,
     guard: Guard,
@@ -193,13 +193,13 @@ pub(crate) fn start_rank(options: &StartRankOptions) -> ExitCode {
     ExitCode::from(refusal.code())
 }
 
-/// Returns only on failure.
+/// Replaces this process by the rank's program; returns why that failed.
 fn become_program(options: &StartRankOptions) -> Refusal {
     if let Err(refusal) = prepare(options) {
         return refusal;
     }
     let program = &options.program[0];
-    let file = found(program).filter(|file| is_for_another_machine(file));
+    let file = find_executable(program).filter(|file| is_for_another_machine(file));
     let error = match file {
         // A command would have a shell read what the kernel does not take, as it does with a script that does not say
         // who is to read it. The kernel may take this one: an emulator may be registered outside the container.
@@ -210,7 +210,7 @@ fn become_program(options: &StartRankOptions) -> Refusal {
 }
 
 /// The file that a command's name stands for.
-fn found(program: &OsStr) -> Option<PathBuf> {
+fn find_executable(program: &OsStr) -> Option<PathBuf> {
     let named = Path::new(program);
     if named.components().count() > 1 {
         return Some(named.into());
@@ -254,9 +254,9 @@ fn execute(file: &Path, words: &[OsString]) -> io::Error {
 
 /// All steps before the program.
 fn prepare(options: &StartRankOptions) -> Result<(), Refusal> {
-    bound_to(options.launcher).map_err(|error| Step::Life.failed(error))?;
+    tie_to_launcher(options.launcher).map_err(|error| Step::Life.failed(error))?;
     if let Some(soft) = options.open_files {
-        keep_open_files(soft).map_err(|error| Step::OpenFiles.failed(error))?;
+        restore_open_files(soft).map_err(|error| Step::OpenFiles.failed(error))?;
     }
     if let Some(core) = options.core {
         binding::bind(core).map_err(|error| Step::Core.failed(error))?;
@@ -265,7 +265,7 @@ fn prepare(options: &StartRankOptions) -> Result<(), Refusal> {
 }
 
 /// Has this process killed when the launcher dies, at any moment.
-fn bound_to(launcher: i32) -> io::Result<()> {
+fn tie_to_launcher(launcher: i32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // If the launcher died before, this process has another parent by now.
     if getppid() != Pid::from_raw(launcher) {
@@ -274,7 +274,7 @@ fn bound_to(launcher: i32) -> io::Result<()> {
     Ok(())
 }
 
-fn keep_open_files(soft: u64) -> io::Result<()> {
+fn restore_open_files(soft: u64) -> io::Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
     let current = Some(soft);
     Ok(setrlimit(Resource::Nofile, Rlimit { current, maximum })?)
