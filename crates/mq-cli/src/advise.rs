@@ -2,7 +2,7 @@
 
 mod costs;
 mod evidence;
-mod own;
+mod native;
 mod table;
 mod verdict;
 
@@ -15,7 +15,7 @@ use self::evidence::Evidence;
 use self::verdict::Verdict;
 use crate::cli::{AdviseOptions, Format};
 use crate::error::Error;
-use crate::input::{Good, Held};
+use crate::input::{CheckedTrace, LoadedTrace};
 use crate::replay::{self, Replayed};
 use crate::report::Fields;
 use crate::stats::Summary;
@@ -61,25 +61,25 @@ struct Output {
 pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     let (traces, mut reading) = input::traces(&options.traces)?;
     let choices = choices(replay::structures(&options.timed, &traces)?, &traces);
-    let own = own::of_all(&traces);
-    let paths: Vec<&str> = traces.iter().map(|good| &*good.facts.name).collect();
+    let native = native::common_structure(&traces);
+    let paths: Vec<&str> = traces.iter().map(|trace| &*trace.facts.name).collect();
     let labels = trace_names::labels(&paths);
     let repetitions = options.timed.repeat as usize;
     let mut reproduced = true;
     let mut advices = Vec::with_capacity(traces.len());
-    for (good, label) in traces.into_iter().zip(&labels) {
-        let Some(held) = reading.read(good)? else {
+    for (checked, label) in traces.into_iter().zip(&labels) {
+        let Some(loaded) = reading.read(checked)? else {
             continue;
         };
-        let (replayed, same) = replay::replay(&held, &choices, repetitions);
-        let Held { trace, ended_early } = held;
+        let (replayed, same) = replay::replay(&loaded, &choices, repetitions);
+        let LoadedTrace { trace, ended_early } = loaded;
         reproduced &= same;
         let summary = stats::describe(&trace, ended_early, None)?;
         let advice = Advice::on(&trace, summary, &replayed, label, repetitions);
         if options.format == Format::Table && !options.summary {
             let separator = if advices.is_empty() { "" } else { "\n" };
             let text = table::render(&replayed, &advice, repetitions);
-            if !told(report::print(&format!("{separator}{text}")))? {
+            if !has_reader(report::print(&format!("{separator}{text}")))? {
                 return reading.verdict().map(|()| reproduced);
             }
         }
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     if advices.is_empty() {
         return reading.verdict().map(|()| reproduced);
     }
-    let together = Advice::together(&advices, own, repetitions);
+    let together = Advice::together(&advices, native, repetitions);
     let printed = match options.format {
         Format::Table if options.summary => report::print(&table::together(&together)),
         Format::Table if advices.len() == 1 => Ok(()),
@@ -99,13 +99,13 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
             together,
         }),
     };
-    told(printed)?;
+    has_reader(printed)?;
     reading.verdict()?;
     Ok(reproduced)
 }
 
 /// Whether the output still has a reader.
-fn told(printed: Result<(), Error>) -> Result<bool, Error> {
+fn has_reader(printed: Result<(), Error>) -> Result<bool, Error> {
     match printed {
         Err(Error::ClosedPipe) => Ok(false),
         printed => printed.map(|()| true),
@@ -114,12 +114,12 @@ fn told(printed: Result<(), Error>) -> Result<bool, Error> {
 
 /// The requested structures, the two that every verdict compares with, and those of the libraries that
 /// wrote the traces, unless a trace is too large for one.
-fn choices(mut asked: Vec<Choice>, traces: &[Good]) -> Vec<Choice> {
-    let own = traces
+fn choices(mut asked: Vec<Choice>, traces: &[CheckedTrace]) -> Vec<Choice> {
+    let native = traces
         .iter()
-        .filter_map(|good| own::structure(&good.facts.header))
-        .filter(|&own| replay::fits(own, traces));
-    for kind in [Kind::List, Kind::default()].into_iter().chain(own) {
+        .filter_map(|trace| native::structure_of(&trace.facts.header))
+        .filter(|&native| replay::fits(native, traces));
+    for kind in [Kind::List, Kind::default()].into_iter().chain(native) {
         let choice = Choice::from(kind);
         if !asked.contains(&choice) {
             asked.push(choice);
@@ -136,7 +136,7 @@ impl Advice {
         label: &str,
         wanted: usize,
     ) -> Self {
-        let own = own::structure(trace.header());
+        let native = native::structure_of(trace.header());
         let run_seconds = match Span::of(trace.header()) {
             Span::Of(time) => Some(time.as_secs_f64()),
             _ => None,
@@ -151,13 +151,13 @@ impl Advice {
                 communicators: replayed.communicators,
                 floor_ns_per_op: replayed.floor_ns_per_op,
             }),
-            verdict: Verdict::on(&costs, &evidence, label, own, wanted),
+            verdict: Verdict::on(&costs, &evidence, label, native, wanted),
             costs,
             evidence,
         }
     }
 
-    fn together(advices: &[Self], own: Option<Kind>, wanted: usize) -> Self {
+    fn together(advices: &[Self], native: Option<Kind>, wanted: usize) -> Self {
         let costs = Costs::together(advices.iter().map(|advice| &advice.costs));
         let evidence = Evidence::together(advices.iter().map(|advice| &advice.evidence));
         let (trace, label) = match advices {
@@ -169,7 +169,7 @@ impl Advice {
         };
         let on = differing(advices).unwrap_or_else(|| label.clone());
         Self {
-            verdict: Verdict::on(&costs, &evidence, &on, own, wanted),
+            verdict: Verdict::on(&costs, &evidence, &on, native, wanted),
             trace,
             label,
             one: None,
@@ -189,6 +189,6 @@ fn differing(advices: &[Advice]) -> Option<String> {
     let (some, all) = (report::count(labels.len()), report::count(advices.len()));
     Some(format!(
         "{some} of {all} traces ({})",
-        report::some(&labels)
+        report::first_names(&labels)
     ))
 }

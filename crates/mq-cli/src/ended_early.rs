@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mq_trace::{Header, Span, reason_file};
 
-use crate::report::some;
+use crate::report::first_names;
 
 /// What an empty [`reason_file`] says: there was no room.
 const NO_REASON: &str = "the reason could not be written";
@@ -52,8 +52,9 @@ pub(crate) fn sentences<'a>(
             None => reasons.push((reason, vec![name])),
         }
     }
-    let sentence =
-        |(reason, names): &(&str, Vec<String>)| format!("{} ended early: {reason}", some(names));
+    let sentence = |(reason, names): &(&str, Vec<String>)| {
+        format!("{} ended early: {reason}", first_names(names))
+    };
     reasons.iter().map(sentence).collect()
 }
 

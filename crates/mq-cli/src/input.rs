@@ -1,7 +1,7 @@
 //! Reading the traces given to a command.
 
 mod files;
-mod told;
+mod warnings;
 
 use std::path::{Path, PathBuf};
 
@@ -20,20 +20,20 @@ pub(crate) use self::files::traces_in;
 #[must_use]
 pub(crate) struct Reading {
     left_out: usize,
-    of: usize,
+    total: usize,
     uncollected: Vec<Uncollected>,
 }
 
 impl Reading {
     /// A trace, in memory; none if it is left out, although it could be read before: a recording may still be
     /// writing the traces of a directory.
-    pub(crate) fn read(&mut self, good: Good) -> Result<Option<Held>, Error> {
-        let (path, is_inside) = match good.source {
+    pub(crate) fn read(&mut self, checked: CheckedTrace) -> Result<Option<LoadedTrace>, Error> {
+        let (path, is_inside) = match checked.source {
             Source::Read(trace) => {
-                let ended_early = good.facts.ended_early;
-                return Ok(Some(Held { trace, ended_early }));
+                let ended_early = checked.facts.ended_early;
+                return Ok(Some(LoadedTrace { trace, ended_early }));
             }
-            Source::There(path, is_inside) => (path, is_inside),
+            Source::File { path, is_inside } => (path, is_inside),
         };
         let spinner = progress::spinner(&format!("reading {}", path.display()));
         let read = Trace::open(&path);
@@ -44,16 +44,16 @@ impl Reading {
                 self.left_out += 1;
                 Ok(None)
             }
-            read => Ok(Some(Held::of(read?, Some(&path)))),
+            read => Ok(Some(LoadedTrace::of(read?, Some(&path)))),
         }
     }
 
     /// The error to report at the end, when everything possible is done.
     pub(crate) fn verdict(&self) -> Result<(), Error> {
         let unread = (self.left_out > 0).then(|| {
-            let of = counted(self.of, "trace");
+            let total = counted(self.total, "trace");
             format!(
-                "{} of {of} could not be read and were left out",
+                "{} of {total} could not be read and were left out",
                 self.left_out
             )
         });
@@ -69,29 +69,33 @@ impl Reading {
 }
 
 /// A trace in memory.
-pub(crate) struct Held {
+pub(crate) struct LoadedTrace {
     pub(crate) trace: Trace,
     /// Why it ends before what it records, if it does: by what was read, since its process may have come to the end
     /// after it was first looked at.
     pub(crate) ended_early: Option<String>,
 }
 
-impl Held {
+impl LoadedTrace {
     fn of(trace: Trace, path: Option<&Path>) -> Self {
         let ended_early = ended_early::of(path, trace.header());
         Self { trace, ended_early }
     }
 }
 
-/// A trace that was read to its end and is valid; [`Reading::read`] has it.
-pub(crate) struct Good {
+/// A trace that was read to its end and is valid; [`Reading::read`] returns it.
+pub(crate) struct CheckedTrace {
     pub(crate) facts: Facts,
     source: Source,
 }
 
 enum Source {
-    /// Not kept, since it can be read again; and whether it was found in a directory.
-    There(PathBuf, bool),
+    /// Not kept, since it can be read again.
+    File {
+        path: PathBuf,
+        /// Whether it was found in a directory.
+        is_inside: bool,
+    },
     /// Kept: the only one, or from a pipe, which can be read only once.
     Read(Trace),
 }
@@ -129,12 +133,12 @@ impl Facts {
 /// # Cost
 /// Several files are read twice, here and by [`Reading::read`], and one at a time is in memory, at 48 bytes per
 /// operation; what comes through a pipe stays there.
-pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Good>, Reading), Error> {
+pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<CheckedTrace>, Reading), Error> {
     let (files, uncollected) = files::of(paths)?;
     let mut traces = Vec::with_capacity(files.len());
     let mut reading = Reading {
         left_out: 0,
-        of: files.len(),
+        total: files.len(),
         uncollected,
     };
     let mut last = None;
@@ -163,19 +167,20 @@ pub(crate) fn traces(paths: &[PathBuf]) -> Result<(Vec<Good>, Reading), Error> {
         Some(error) => say(&error.to_string()),
         None => {}
     }
-    told::tell(&traces, &files);
+    warnings::warn(&traces, &files);
     Ok((traces, reading))
 }
 
-/// Reads a trace to its end; keeps it if it is the only one of so many, or cannot be read again.
-fn check(file: &Found, of: usize) -> Result<Good, TraceError> {
+/// Reads a trace to its end; keeps it if it is the only one, or cannot be read again.
+fn check(file: &Found, total: usize) -> Result<CheckedTrace, TraceError> {
     let trace = file.read()?;
     let facts = Facts::of(&trace, file.path());
     let source = match file {
-        Found::Named(path) | Found::Inside(path) if of > 1 && path.is_file() => {
-            Source::There(path.clone(), matches!(file, Found::Inside(_)))
-        }
+        Found::Named(path) | Found::Inside(path) if total > 1 && path.is_file() => Source::File {
+            path: path.clone(),
+            is_inside: matches!(file, Found::Inside(_)),
+        },
         _ => Source::Read(trace),
     };
-    Ok(Good { facts, source })
+    Ok(CheckedTrace { facts, source })
 }

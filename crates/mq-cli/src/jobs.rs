@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::{Fields, count, counted, some};
+use crate::report::{Fields, count, counted, first_names};
 use crate::trace_names;
 
 /// The most missing ranks that are named.
@@ -78,7 +78,7 @@ fn missing((job, found): (&Job, &BTreeMap<u64, Vec<&str>>)) -> Option<String> {
         count(found.len()),
         count(job.ranks),
         of_job(job),
-        some(&named)
+        first_names(&named)
     ))
 }
 
@@ -95,7 +95,7 @@ fn repeated((job, found): (&Job, &BTreeMap<u64, Vec<&str>>)) -> Option<String> {
         count(rank),
         of_job(job),
         counted(names.len(), "trace"),
-        some(&trace_names::distinct(names))
+        first_names(&trace_names::distinct(names))
     ))
 }
 

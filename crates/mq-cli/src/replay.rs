@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::cli::{Format, ReplayOptions, Timed};
 use crate::error::Error;
-use crate::input::{Good, Held, Reading};
+use crate::input::{CheckedTrace, LoadedTrace, Reading};
 use crate::library::Library;
 use crate::report::{Fields, JsonList};
 use crate::stopping::{self, Kept};
@@ -99,18 +99,18 @@ pub(crate) fn run(options: &ReplayOptions) -> Result<bool, Error> {
 
 /// Replays the traces one after the other, and shows each result; returns whether all pairings were reproduced.
 fn replay_all(
-    traces: Vec<Good>,
+    traces: Vec<CheckedTrace>,
     reading: &mut Reading,
     kinds: &[Choice],
     options: &ReplayOptions,
     mut show: impl FnMut(Replayed) -> Result<(), Error>,
 ) -> Result<bool, Error> {
     let mut reproduced = true;
-    for good in traces {
-        let Some(held) = reading.read(good)? else {
+    for checked in traces {
+        let Some(loaded) = reading.read(checked)? else {
             continue;
         };
-        let (result, same) = replay(&held, kinds, options.timed.repeat as usize);
+        let (result, same) = replay(&loaded, kinds, options.timed.repeat as usize);
         reproduced &= same;
         match show(result) {
             // Nobody reads the output any more, but the plot is still wanted.
@@ -178,9 +178,9 @@ impl Shown {
 
 /// The requested structures. If `array` would use up the memory, it is refused, or, if it was not
 /// requested by name, left out with a message.
-pub(crate) fn structures(timed: &Timed, traces: &[Good]) -> Result<Vec<Choice>, Error> {
+pub(crate) fn structures(timed: &Timed, traces: &[CheckedTrace]) -> Result<Vec<Choice>, Error> {
     let mut choices = timed.structures();
-    let mut facts = traces.iter().map(|good| &good.facts);
+    let mut facts = traces.iter().map(|trace| &trace.facts);
     let Some(facts) = facts
         .find(|facts| facts.has_too_many_ranks())
         .filter(|_| choices.contains(&Kind::Array.into()))
@@ -202,13 +202,17 @@ pub(crate) fn structures(timed: &Timed, traces: &[Good]) -> Result<Vec<Choice>, 
 }
 
 /// Whether a structure can hold every trace.
-pub(crate) fn fits(kind: Kind, traces: &[Good]) -> bool {
-    kind != Kind::Array || !traces.iter().any(|good| good.facts.has_too_many_ranks())
+pub(crate) fn fits(kind: Kind, traces: &[CheckedTrace]) -> bool {
+    kind != Kind::Array || !traces.iter().any(|trace| trace.facts.has_too_many_ranks())
 }
 
 /// Checks and times one trace; the second value says whether all pairings were reproduced.
-pub(crate) fn replay(held: &Held, choices: &[Choice], repetitions: usize) -> (Replayed, bool) {
-    let trace = &held.trace;
+pub(crate) fn replay(
+    loaded: &LoadedTrace,
+    choices: &[Choice],
+    repetitions: usize,
+) -> (Replayed, bool) {
+    let trace = &loaded.trace;
     let mut to_time = choices.to_vec();
     let list = Choice::from(Kind::List);
     if !choices.contains(&list) {
@@ -230,15 +234,15 @@ pub(crate) fn replay(held: &Held, choices: &[Choice], repetitions: usize) -> (Re
     let differ = mismatches::sentences(trace.name(), &reports);
     differ.iter().for_each(|sentence| say(sentence));
 
-    let result = Replayed::new(held, &reports, &timings);
+    let result = Replayed::new(loaded, &reports, &timings);
     let reproduced = result.rows.iter().all(|row| row.mismatches == 0);
     (result, reproduced)
 }
 
 impl Replayed {
     /// Combines the results of checking and timing; both begin with the same structures.
-    fn new(held: &Held, reports: &[(Choice, Report)], timings: &Timings) -> Self {
-        let trace = &held.trace;
+    fn new(loaded: &LoadedTrace, reports: &[(Choice, Report)], timings: &Timings) -> Self {
+        let trace = &loaded.trace;
         let operations = trace.operations().len();
         let floor = ns_per_op(timings.floor, operations);
         let net = |timing: &Timing| (timing.ns_per_op(operations) - floor).max(0.0);
@@ -252,7 +256,7 @@ impl Replayed {
             floor_ns_per_op: floor,
             repetitions: timing.repetitions,
             spread_ns_per_op: timing.spread_ns_per_op(operations),
-            ..Row::of(held, choice, report)
+            ..Row::of(loaded, choice, report)
         });
         Self {
             trace: trace.name().into(),
@@ -268,8 +272,8 @@ impl Replayed {
 
 impl Row {
     /// A row without times.
-    fn of(held: &Held, choice: &Choice, report: &Report) -> Self {
-        let Held { trace, ended_early } = held;
+    fn of(loaded: &LoadedTrace, choice: &Choice, report: &Report) -> Self {
+        let LoadedTrace { trace, ended_early } = loaded;
         Self {
             trace: trace.name().into(),
             header: Fields::of(trace.header()),

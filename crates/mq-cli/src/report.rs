@@ -177,15 +177,15 @@ pub(crate) fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", count(number))
 }
 
-/// The most names in a list of [`some`].
-const SOME: usize = 3;
+/// The most names in a list of [`first_names`].
+const MOST_NAMES: usize = 3;
 
 /// Names separated by commas, and how many more there are than fit into a sentence.
-pub(crate) fn some(names: &[String]) -> String {
-    let first = &names[..names.len().min(SOME)];
+pub(crate) fn first_names(names: &[String]) -> String {
+    let first = &names[..names.len().min(MOST_NAMES)];
     let mut text = first.join(", ");
-    if names.len() > SOME {
-        text += &format!(" and {} more", count(names.len() - SOME));
+    if names.len() > MOST_NAMES {
+        text += &format!(" and {} more", count(names.len() - MOST_NAMES));
     }
     text
 }
@@ -305,9 +305,9 @@ mod tests {
     #[test]
     fn many_names_are_not_all_given() {
         let names = |count: usize| -> Vec<String> { (0..count).map(|i| format!("r{i}")).collect() };
-        assert_eq!(some(&names(1)), "r0");
-        assert_eq!(some(&names(3)), "r0, r1, r2");
-        assert_eq!(some(&names(5)), "r0, r1, r2 and 2 more");
+        assert_eq!(first_names(&names(1)), "r0");
+        assert_eq!(first_names(&names(3)), "r0, r1, r2");
+        assert_eq!(first_names(&names(5)), "r0, r1, r2 and 2 more");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use self::searches::{SearchLengths, Searches};
 pub(crate) use self::traffic::Traffic;
 use crate::cli::{Format, StatsOptions};
 use crate::error::Error;
-use crate::input::{Good, Held, Reading};
+use crate::input::{CheckedTrace, LoadedTrace, Reading};
 use crate::library::Library;
 use crate::report::{Fields, JsonList};
 use crate::stopping::{self, Kept};
@@ -89,14 +89,14 @@ pub(crate) fn run(options: &StatsOptions) -> Result<(), Error> {
 
 /// Describes and prints the traces one after the other.
 fn describe_all(
-    traces: Vec<Good>,
+    traces: Vec<CheckedTrace>,
     reading: &mut Reading,
     options: &StatsOptions,
     kept: &Kept<Printer>,
 ) -> Result<(), Error> {
     let is_plotted = options.plot.is_some();
-    for good in traces {
-        let Some(Held { trace, ended_early }) = reading.read(good)? else {
+    for checked in traces {
+        let Some(LoadedTrace { trace, ended_early }) = reading.read(checked)? else {
             continue;
         };
         let mut queued = is_plotted.then(|| Lengths::new(trace.name(), trace.operations().len()));

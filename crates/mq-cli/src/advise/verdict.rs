@@ -40,24 +40,24 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict on `place`: the name of a trace, or a phrase for several. `own` is the structure of the
+    /// The verdict on `place`: the name of a trace, or a phrase for several. `native` is the structure of the
     /// library that wrote it, if that is not `list`; `wanted` is the number of repetitions asked for.
     pub(super) fn on(
         costs: &Costs,
         evidence: &Evidence,
         place: &str,
-        own: Option<Kind>,
+        native: Option<Kind>,
         wanted: usize,
     ) -> Self {
         let default = Kind::default().name();
         let stay = |reason: String| Self {
             recommended: default.into(),
             default,
-            own: own.map(Kind::name),
+            own: native.map(Kind::name),
             noise: None,
             verdict: format!("{reason}; stay with {default}, the default."),
         };
-        let timed = own.and_then(|own| costs.of_kind(own));
+        let timed = native.and_then(|native| costs.of_kind(native));
         let Some(contest) = Contest::of(costs, timed) else {
             return stay(format!("pairings differ from the recorded ones on {place}"));
         };
@@ -80,12 +80,12 @@ impl Verdict {
         } else {
             contest.no_gain(recommended, evidence.mean_search(), place)
         };
-        let before = timed.map(|own| against_own(recommended, own));
+        let before = timed.map(|native| against_native(recommended, native));
         let verdict = before.unwrap_or_default() + &verdict + out_of_reach(recommended, costs);
         Self {
             recommended: recommended.structure.clone(),
             default,
-            own: own.map(Kind::name),
+            own: native.map(Kind::name),
             noise: contest.noise_from_list(),
             verdict,
         }
@@ -100,14 +100,14 @@ struct Contest<'a> {
     /// than noise, than `list`, or at all.
     cheapest: &'a Cost,
     /// What the library has without mq, if it can be compared with.
-    own: Option<&'a Cost>,
+    native: Option<&'a Cost>,
     /// The share of `list`'s time up to which a difference between it and the winner is noise.
     noise: f64,
 }
 
 impl<'a> Contest<'a> {
     /// None if a structure to compare with was not timed, or did not reproduce all pairings.
-    fn of(costs: &'a Costs, own: Option<&'a Cost>) -> Option<Self> {
+    fn of(costs: &'a Costs, native: Option<&'a Cost>) -> Option<Self> {
         if !costs.comparable() {
             return None;
         }
@@ -122,12 +122,12 @@ impl<'a> Contest<'a> {
             .or_else(|| candidates().find(|cost| beats(cost, default)))
             .or_else(|| candidates().find(|cost| beats(cost, list)))
             .or_else(|| candidates().next())?;
-        let is_known = |own: &&Cost| own.mismatches == 0 && own.spread_ns_per_op.is_some();
+        let is_known = |native: &&Cost| native.mismatches == 0 && native.spread_ns_per_op.is_some();
         let mut contest = Self {
             list,
             default,
             cheapest,
-            own: own.filter(is_known),
+            native: native.filter(is_known),
             noise: LEAST_NOISE,
         };
         let spread = spread(list).max(spread(contest.winner()));
@@ -200,8 +200,8 @@ impl<'a> Contest<'a> {
         } else {
             self.default
         };
-        self.own
-            .filter(|own| is_worth(own, winner))
+        self.native
+            .filter(|native| is_worth(native, winner))
             .unwrap_or(winner)
     }
 
@@ -324,26 +324,26 @@ fn out_of_reach(recommended: &Cost, costs: &Costs) -> &'static str {
 }
 
 /// The change for a user of the library's own structure.
-fn against_own(winner: &Cost, own: &Cost) -> String {
-    let name = &own.structure;
+fn against_native(winner: &Cost, native: &Cost) -> String {
+    let name = &native.structure;
     if winner.structure == *name {
         return format!("{name} is Open MPI's own structure: nothing needs to change. ");
     }
-    if own.spread_ns_per_op.is_none() || winner.spread_ns_per_op.is_none() {
+    if native.spread_ns_per_op.is_none() || winner.spread_ns_per_op.is_none() {
         return format!(
             "{name}, Open MPI's own structure, was timed too seldom to compare with it. "
         );
     }
-    let compared = if beats(winner, own) {
-        let less = less(winner.ns_per_op, own.ns_per_op);
+    let compared = if beats(winner, native) {
+        let less = less(winner.ns_per_op, native.ns_per_op);
         format!("{less} in matching than {name}, Open MPI's own structure")
-    } else if beats(own, winner) {
+    } else if beats(native, winner) {
         format!("slower in matching than {name}, Open MPI's own structure")
-    } else if (own.ns_per_op - winner.ns_per_op).abs() <= LEAST_NOISE * own.ns_per_op {
+    } else if (native.ns_per_op - winner.ns_per_op).abs() <= LEAST_NOISE * native.ns_per_op {
         format!("as fast in matching as {name}, Open MPI's own structure, within noise")
     } else {
-        let noisier = if spread(own) > spread(winner) {
-            own
+        let noisier = if spread(native) > spread(winner) {
+            native
         } else {
             winner
         };
@@ -357,7 +357,7 @@ fn against_own(winner: &Cost, own: &Cost) -> String {
     format!(
         "{}: {compared} ({} ns -> {} ns per operation). ",
         winner.structure,
-        decimal(own.ns_per_op),
+        decimal(native.ns_per_op),
         decimal(winner.ns_per_op),
     )
 }

@@ -7,7 +7,7 @@ use super::collect::Collected;
 use super::judge::{AT_LEAST, Counts, EACH};
 use crate::ended_early;
 use crate::library::Library;
-use crate::report::{self, Cells, count, counted, escaped, some};
+use crate::report::{self, Cells, count, counted, escaped, first_names};
 
 /// The columns, of which the second has the name of what a library's contexts are.
 const fn header(contexts: &str) -> [&str; 9] {
@@ -71,7 +71,7 @@ fn spared(collected: &[Collected]) -> String {
     }
     let most = count(AT_LEAST);
     let line = |(structure, names): (&&str, &Vec<String>)| {
-        let names = some(names);
+        let names = first_names(names);
         format!(
             "{names} replayed by indexed alone: {structure} would compare more than {most} entries and {EACH} per \
              operation\n"

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Summary;
 use super::searches::Searched;
-use crate::report::{Cells, Fields, count, counted, decimal, percent, some, table};
+use crate::report::{Cells, Fields, count, counted, decimal, first_names, percent, table};
 use crate::trace_names;
 
 const HEADER: [&str; 9] = [
@@ -106,8 +106,8 @@ impl All {
         if differ.is_empty() {
             return String::new();
         }
-        let some = some(&differ);
-        format!("mismatches: {some}; {}\n", super::MISMATCHES)
+        let named = first_names(&differ);
+        format!("mismatches: {named}; {}\n", super::MISMATCHES)
     }
 }
 

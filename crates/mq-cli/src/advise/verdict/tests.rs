@@ -122,7 +122,7 @@ fn clusters_are_never_recommended() {
 
 #[test]
 fn what_open_mpi_has_is_compared_first() {
-    let own = |default, array| {
+    let text_of = |default, array| {
         let costs = [
             (Kind::List, 1000.0),
             (Kind::Indexed, default),
@@ -138,7 +138,7 @@ fn what_open_mpi_has_is_compared_first() {
         (40.0, 41.0, "as fast in matching as"),
         (11.0, 9.5, "slower in matching than"),
     ] {
-        let text = own(default, array);
+        let text = text_of(default, array);
         let first = format!("indexed: {compared} array, Open MPI's own structure");
         let then = text.strip_prefix(&first).expect(&text);
         let (array, default) = (decimal(array), decimal(default));
@@ -165,7 +165,7 @@ fn what_open_mpi_has_is_compared_first() {
         ),
         "{text}"
     );
-    let text = own(400.0, 100.0);
+    let text = text_of(400.0, 100.0);
     assert!(text.starts_with("array is Open MPI's own structure: nothing needs to change. "));
 }
 

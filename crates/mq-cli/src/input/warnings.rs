@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use mq_trace::is_of_a_recording;
 
 use super::files::{Found, whole};
-use super::{Facts, Good};
+use super::{CheckedTrace, Facts};
 use crate::jobs::Jobs;
 use crate::report::Fields;
 use crate::{ended_early, say};
 
 /// Says what the traces themselves do not show: that they end early, or that a directory has not those of all ranks, or
 /// several of one.
-pub(super) fn tell(traces: &[Good], files: &[Found]) {
-    let facts = || traces.iter().map(|good| &good.facts);
+pub(super) fn warn(traces: &[CheckedTrace], files: &[Found]) {
+    let facts = || traces.iter().map(|trace| &trace.facts);
     let early = facts().map(|facts| (facts.name.clone(), facts.ended_early.as_ref()));
     ended_early::sentences(early)
         .iter()

@@ -3,11 +3,11 @@
 use mq_core::structures::Kind;
 use mq_trace::Header;
 
-use crate::input::Good;
+use crate::input::CheckedTrace;
 use crate::library::Library;
 
 /// The structure of the library that a header names, if it is not `list`.
-pub(super) fn structure(header: &Header) -> Option<Kind> {
+pub(super) fn structure_of(header: &Header) -> Option<Kind> {
     // A generated trace names a library only for the tags of its collective operations.
     if header.get("source") == Some("generated") {
         return None;
@@ -19,8 +19,8 @@ pub(super) fn structure(header: &Header) -> Option<Kind> {
 }
 
 /// The structure that all traces have in common.
-pub(super) fn of_all(traces: &[Good]) -> Option<Kind> {
-    let mut structures = traces.iter().map(|good| structure(&good.facts.header));
+pub(super) fn common_structure(traces: &[CheckedTrace]) -> Option<Kind> {
+    let mut structures = traces.iter().map(|trace| structure_of(&trace.facts.header));
     let first = structures.next()?;
     structures.all(|other| other == first).then_some(first)?
 }
