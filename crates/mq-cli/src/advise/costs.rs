@@ -33,7 +33,7 @@ pub(super) struct Cost {
 }
 
 impl Costs {
-    /// The costs of one replayed trace, of a process that ran so long.
+    /// The costs of one replayed trace, of a process that ran for `run_seconds`.
     pub(super) fn of(replayed: &Replayed, run_seconds: Option<f64>) -> Self {
         let operations = replayed.operations;
         let cost = |row: &Row| Cost {
@@ -58,37 +58,36 @@ impl Costs {
     pub(super) fn together<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut operations = 0;
         let mut run_seconds = Some(0.0);
-        let mut sums: Vec<Cost> = Vec::new();
+        // Each with the sum of its spreads, in nanoseconds.
+        let mut sums: Vec<(Cost, Option<f64>)> = Vec::new();
         for costs in all {
             operations += costs.operations;
             let both = run_seconds.zip(costs.run_seconds);
             run_seconds = both.map(|(all, one)| all + one);
             for cost in &costs.structures {
-                // For now total nanoseconds, not per operation.
                 let whole = |spread: f64| spread * costs.operations as f64;
-                let spread = cost.spread_ns_per_op.map(whole);
-                match sums.iter_mut().find(|sum| sum.structure == cost.structure) {
-                    Some(sum) => {
+                let spread_ns = cost.spread_ns_per_op.map(whole);
+                let mut before = sums.iter_mut();
+                match before.find(|(sum, _)| sum.structure == cost.structure) {
+                    Some((sum, total_spread_ns)) => {
                         sum.total_ns += cost.total_ns;
-                        let spreads = sum.spread_ns_per_op.zip(spread);
-                        sum.spread_ns_per_op = spreads.map(|(one, other)| one + other);
+                        let spreads = total_spread_ns.zip(spread_ns);
+                        *total_spread_ns = spreads.map(|(one, other)| one + other);
                         sum.repetitions = sum.repetitions.min(cost.repetitions);
                         sum.mismatches += cost.mismatches;
                         sum.peak_bytes = sum.peak_bytes.max(cost.peak_bytes);
                     }
-                    None => sums.push(Cost {
-                        spread_ns_per_op: spread,
-                        ..cost.clone()
-                    }),
+                    None => sums.push((cost.clone(), spread_ns)),
                 }
             }
         }
         let each = |sum: f64| sum / operations.max(1) as f64;
-        for sum in &mut sums {
-            sum.ns_per_op = each(sum.total_ns);
-            sum.spread_ns_per_op = sum.spread_ns_per_op.map(each);
-        }
-        Self::new(operations, run_seconds, sums)
+        let structures = sums.into_iter().map(|(sum, total_spread_ns)| Cost {
+            ns_per_op: each(sum.total_ns),
+            spread_ns_per_op: total_spread_ns.map(each),
+            ..sum
+        });
+        Self::new(operations, run_seconds, structures.collect())
     }
 
     fn new(operations: usize, run_seconds: Option<f64>, mut structures: Vec<Cost>) -> Self {
