@@ -56,6 +56,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Said of a trace that a process has open.
+const WRITING: &str = "a process is still writing it";
+
 impl Collected {
     /// What is wrong with the trace, if anything.
     pub(super) fn complaints(&self) -> &[String] {
@@ -96,10 +99,10 @@ pub(super) fn all(scratch: &Scratch, output: &Path) -> Result<Vec<Collected>, Er
     let patience = Instant::now() + PATIENCE;
     let keep = |raw: &PathBuf| {
         loop {
-            match one(raw, output) {
+            match collect_one(raw, output) {
                 Ok(kept) => return kept,
                 Err(_) if Instant::now() < patience => thread::sleep(PAUSE),
-                Err(waited) => return waited.given_up(raw),
+                Err(still_written) => return still_written.given_up(raw),
             }
         }
     };
@@ -141,12 +144,12 @@ impl Kept {
 }
 
 /// A process may still be writing a trace; which, and why that is assumed.
-struct Waited {
+struct StillWritten {
     header: Header,
     why: String,
 }
 
-impl Waited {
+impl StillWritten {
     fn given_up(self, raw: &Path) -> Kept {
         let Self { header, why } = self;
         Kept {
@@ -162,41 +165,30 @@ impl Waited {
 }
 
 /// Moves one trace, unless a process may still be writing it.
-fn one(raw: &Path, output: &Path) -> Result<Kept, Waited> {
-    const WRITING: &str = "a process is still writing it";
-
+fn collect_one(raw: &Path, output: &Path) -> Result<Kept, StillWritten> {
     let _spinner = progress::spinner(&format!("collecting {}", raw.display()));
     let stays = |about: About, error: String| Kept {
         path: raw.to_owned(),
         about,
         moved: Err(error),
     };
+    let unreadable = |error: TraceError| Ok(stays(About::default(), error.to_string()));
     let header = match self::header(raw) {
         Ok(header) => header,
-        Err(error) => return Ok(stays(About::default(), error.to_string())),
+        Err(error) => return unreadable(error),
     };
     let reason = ended_early::reason(raw);
-    if reason.is_none() {
-        let why = match Writer::of(&header, raw) {
-            Writer::Done => None,
-            Writer::Runs => Some(WRITING.into()),
-            Writer::Elsewhere(process) => Some(format!(
-                "{process} has not closed its session, and whether it still runs is not known on this machine"
-            )),
-        };
-        if let Some(why) = why {
-            return Err(Waited { header, why });
-        }
+    if reason.is_none()
+        && let Some(why) = why_still_written(&header, raw)
+    {
+        return Err(StillWritten { header, why });
     }
     // Again, now that nobody writes there: the process may have closed its session since, and ended. And before the
     // trace's length: what closes the session in between has written everything.
-    let header = match self::header(raw) {
-        Ok(header) => header,
-        Err(error) => return Ok(stays(About::default(), error.to_string())),
-    };
-    let written = match Written::of(raw) {
-        Ok(written) => written,
-        Err(error) => return Ok(stays(About::default(), error.to_string())),
+    let read = self::header(raw).and_then(|header| Ok((header, Written::of(raw)?)));
+    let (header, written) = match read {
+        Ok(read) => read,
+        Err(error) => return unreadable(error),
     };
     let public = without_process(&header);
     let about = About {
@@ -213,7 +205,7 @@ fn one(raw: &Path, output: &Path) -> Result<Kept, Waited> {
                 moved: Ok(()),
             })
         }
-        Ok(None) => Err(Waited {
+        Ok(None) => Err(StillWritten {
             header,
             why: WRITING.into(),
         }),
@@ -228,6 +220,17 @@ fn one(raw: &Path, output: &Path) -> Result<Kept, Waited> {
             };
             Ok(stays(about, sentence))
         }
+    }
+}
+
+/// Why a process is taken to be still writing a trace, if one is.
+fn why_still_written(header: &Header, raw: &Path) -> Option<String> {
+    match Writer::of(header, raw) {
+        Writer::Done => None,
+        Writer::Runs => Some(WRITING.into()),
+        Writer::Elsewhere(process) => Some(format!(
+            "{process} has not closed its session, and whether it still runs is not known on this machine"
+        )),
     }
 }
 
@@ -309,7 +312,7 @@ mod tests {
         fs::write(raw("r0.mqt"), trace).unwrap();
         fs::write(raw("r0.ended"), "disk full\n").unwrap();
         let one = |output: &Path| {
-            let kept = one(&raw("r0.mqt"), output).map_err(|waited| waited.why);
+            let kept = collect_one(&raw("r0.mqt"), output).map_err(|still| still.why);
             kept.unwrap().judged()
         };
         let nowhere = one(&raw("no such directory"));
