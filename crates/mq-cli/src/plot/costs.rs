@@ -44,24 +44,24 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<LogCoord<f64>,
 pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
     let traces: Vec<&str> = results.iter().map(|result| &*result.trace).collect();
     let labels = trace_names::labels(&traces);
-    let panels = panels(results);
-    let notes = notes(results, &panels);
+    let panels = panels_of(results);
+    let notes = notes_on(results, &panels);
     let head = HEAD + NOTE * notes.len() as u32;
     let columns = if panels.len() > 2 { 2 } else { 1 };
     let rows = panels.len().div_ceil(columns);
     let bars = results.iter().map(|result| result.rows.len()).max();
     let panel_height = PANEL_HEAD + PANEL_FOOT + BAR_HEIGHT * bars.unwrap_or(0) as u32;
-    let names = names(results);
-    let panel_width = PANEL_WIDTH + names - NAMES;
+    let names_width = width_of_names(results);
+    let panel_width = PANEL_WIDTH + names_width - NAMES;
     let size = (
         panel_width * columns as u32 + MARGIN as u32,
         head + panel_height * rows as u32,
     );
     let legend: Vec<_> = LEGEND
         .into_iter()
-        .filter(|&(_, shown)| {
+        .filter(|&(_, kind)| {
             let mut rows = results.iter().flat_map(|result| &result.rows);
-            rows.any(|row| color(&row.structure) == shown)
+            rows.any(|row| color(&row.structure) == kind)
         })
         .collect();
     let title = "Cost of a match operation (ns, median, loop floor subtracted)";
@@ -69,29 +69,29 @@ pub(crate) fn draw(results: &[Replayed]) -> Result<String, Error> {
         for (line, words) in (0..).zip(&notes) {
             note(root, line, words)?;
         }
-        let range = range(results, &panels);
+        let range = cost_range(results, &panels);
         for (at, &i) in panels.iter().enumerate() {
             let (column, row) = (at % columns, at / columns);
             let x = panel_width as i32 * column as i32;
             let y = head as i32 + panel_height as i32 * row as i32;
             let panel = root.clone().shrink((x, y), (panel_width, panel_height));
-            draw_panel(root, &panel, (&results[i], &labels[i]), names, range)?;
+            draw_panel(root, &panel, (&results[i], &labels[i]), names_width, range)?;
         }
         Ok(())
     })
 }
 
 /// What is to be known of the whole plot.
-fn notes(results: &[Replayed], shown: &[usize]) -> Vec<String> {
+fn notes_on(results: &[Replayed], panels: &[usize]) -> Vec<String> {
     let mut notes = Vec::new();
-    if shown.len() < results.len() {
+    if panels.len() < results.len() {
         notes.push(format!(
             "The {} of {} traces that take longest in list; the others are not shown.",
-            shown.len(),
+            panels.len(),
             count(results.len())
         ));
     }
-    let mut rows = shown.iter().flat_map(|&i| &results[i].rows);
+    let mut rows = panels.iter().flat_map(|&i| &results[i].rows);
     if rows.any(|row| row.hindsight) {
         notes.push(format!("{HINDSIGHT}."));
     }
@@ -99,13 +99,13 @@ fn notes(results: &[Replayed], shown: &[usize]) -> Vec<String> {
 }
 
 /// The traces that get a panel.
-fn panels(results: &[Replayed]) -> Vec<usize> {
+fn panels_of(results: &[Replayed]) -> Vec<usize> {
     let list_ns = |i: usize| results[i].list_ns_per_op * results[i].operations as f64;
     shown(results.len(), list_ns)
 }
 
 /// Pixels for the longest of the structures' names, which may have parameters.
-fn names(results: &[Replayed]) -> u32 {
+fn width_of_names(results: &[Replayed]) -> u32 {
     let rows = results.iter().flat_map(|result| &result.rows);
     let letters = rows.map(|row| row.structure.len() as u32).max();
     NAMES.max(LETTER * letters.unwrap_or(0) + 10)
@@ -115,7 +115,7 @@ fn draw_panel(
     root: &Area<'_>,
     panel: &Area<'_>,
     (result, label): (&Replayed, &str),
-    names: u32,
+    names_width: u32,
     (low, high): (f64, f64),
 ) -> Result<(), Error> {
     let count = result.rows.len();
@@ -123,7 +123,7 @@ fn draw_panel(
     text(
         panel,
         &title,
-        (MARGIN + names as i32, 18),
+        (MARGIN + names_width as i32, 18),
         PANEL_TITLE,
         HPos::Left,
     )?;
@@ -132,7 +132,7 @@ fn draw_panel(
         .margin_right(MARGIN)
         .margin_top(PANEL_HEAD)
         .margin_bottom(8)
-        .y_label_area_size(names)
+        .y_label_area_size(names_width)
         .x_label_area_size(PANEL_FOOT - 12)
         .build_cartesian_2d((low..high).log_scale(), 0.0..count as f64)
         .map_err(failed)?;
@@ -179,9 +179,9 @@ fn color(structure: &str) -> RGBColor {
 
 /// The scale: from a power of ten below the shortest bar to past the end of the longest, where its
 /// value is written.
-fn range(results: &[Replayed], shown: &[usize]) -> (f64, f64) {
+fn cost_range(results: &[Replayed], panels: &[usize]) -> (f64, f64) {
     let costs = || {
-        let rows = shown.iter().flat_map(|&i| &results[i].rows);
+        let rows = panels.iter().flat_map(|&i| &results[i].rows);
         rows.map(|row| row.ns_per_op).filter(|&cost| cost > 0.0)
     };
     let shortest = costs().reduce(f64::min).unwrap_or(1.0);
@@ -222,6 +222,6 @@ mod tests {
         let mut results = vec![result(1, 1000.0)];
         results.resize_with(PANELS + 1, || result(10_000, 5.0));
         let others: Vec<usize> = (1..=PANELS).collect();
-        assert_eq!(panels(&results), others);
+        assert_eq!(panels_of(&results), others);
     }
 }

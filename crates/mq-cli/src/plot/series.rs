@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::{GRID, HEAD, INK, MARGIN, NOTE, TEXT, cut, failed, image, note, ticks};
+use super::{Area, GRID, HEAD, INK, MARGIN, NOTE, TEXT, cut, failed, image, note, ticks};
 use crate::error::Error;
 use crate::report::count;
 
@@ -50,21 +50,7 @@ pub(crate) fn draw(axes: &Axes, notes: &[String], points: &[Point]) -> Result<St
         .copied()
         .zip(COLORS.into_iter().cycle())
         .collect();
-    let place = |x: f64| x.max(0.5);
-    let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MAX, f64::min);
-    let greatest = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MIN, f64::max);
-    let above = points.iter().map(|&(.., y)| y).filter(|&y| y > 0.0);
-    let lowest = above.reduce(f64::min).unwrap_or(1.0);
-    let height = |y: f64| if y > 0.0 { y } else { lowest };
-    let xs = || points.iter().map(|&(_, x, _)| place(x));
-    let ys = || points.iter().map(|&(.., y)| height(y));
-    let (y_least, y_most) = (least(&mut ys()) * 0.8, greatest(&mut ys()) * 1.25);
-    let x_range = (least(&mut xs()) * 0.9..greatest(&mut xs()) * 1.1)
-        .log_scale()
-        .with_key_points(ticks::of_values(xs()));
-    let y_range = (y_least..y_most)
-        .log_scale()
-        .with_key_points(ticks::of_range(y_least, y_most));
+    let points = placed(points);
     let title = format!("{} (both axes logarithmic)", axes.title);
     let head = HEAD + NOTE * notes.len() as u32;
     let size = (SIZE.0, head + SIZE.1);
@@ -73,42 +59,69 @@ pub(crate) fn draw(axes: &Axes, notes: &[String], points: &[Point]) -> Result<St
             note(root, i as i32, &cut(line, LETTERS))?;
         }
         let panel = root.clone().shrink((0, head as i32), SIZE);
-        let mut chart = ChartBuilder::on(&panel)
-            .margin(MARGIN)
-            .margin_right(RIGHT)
-            .y_label_area_size(82)
-            .x_label_area_size(46)
-            .build_cartesian_2d(x_range, y_range)
-            .map_err(failed)?;
-        chart
-            .configure_mesh()
-            .bold_line_style(GRID)
-            .light_line_style(TRANSPARENT)
-            .axis_style(INK)
-            .label_style(("sans-serif", TEXT).into_font().color(&INK))
-            .x_desc(axes.x)
-            .y_desc(axes.y)
-            .x_label_formatter(&|&x| if x < 1.0 { "0".into() } else { count(x as u64) })
-            .y_label_formatter(&|&y| ticks::label(y))
-            .draw()
-            .map_err(failed)?;
-        for &(name, color) in &legend {
-            let mut line: Vec<_> = points
-                .iter()
-                .filter(|(series, ..)| *series == name)
-                .map(|&(_, x, y)| (place(x), height(y)))
-                .collect();
-            // Sizes may have been given in any order.
-            line.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let dots = line
-                .iter()
-                .map(|&point| Circle::new(point, 3, color.filled()));
-            chart.draw_series(dots).map_err(failed)?;
-            let line = LineSeries::new(line.clone(), color.stroke_width(2));
-            chart.draw_series(line).map_err(failed)?;
-        }
-        Ok(())
+        draw_chart(&panel, axes, &legend, &points)
     })
+}
+
+/// The points where they are drawn, above 0 in both directions.
+fn placed(points: &[Point]) -> Vec<Point> {
+    let above = points.iter().map(|&(.., y)| y).filter(|&y| y > 0.0);
+    let lowest = above.reduce(f64::min).unwrap_or(1.0);
+    let height = |y: f64| if y > 0.0 { y } else { lowest };
+    let place = |&(name, x, y): &Point| (name, x.max(0.5), height(y));
+    points.iter().map(place).collect()
+}
+
+/// Draws axes that fit the points, and the series of the legend.
+fn draw_chart(
+    panel: &Area<'_>,
+    axes: &Axes,
+    legend: &[(&str, RGBColor)],
+    points: &[Point],
+) -> Result<(), Error> {
+    let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MAX, f64::min);
+    let greatest = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MIN, f64::max);
+    let xs = || points.iter().map(|&(_, x, _)| x);
+    let ys = || points.iter().map(|&(.., y)| y);
+    let (y_least, y_most) = (least(&mut ys()) * 0.8, greatest(&mut ys()) * 1.25);
+    let x_range = (least(&mut xs()) * 0.9..greatest(&mut xs()) * 1.1)
+        .log_scale()
+        .with_key_points(ticks::of_values(xs()));
+    let y_range = (y_least..y_most)
+        .log_scale()
+        .with_key_points(ticks::of_range(y_least, y_most));
+    let mut chart = ChartBuilder::on(panel)
+        .margin(MARGIN)
+        .margin_right(RIGHT)
+        .y_label_area_size(82)
+        .x_label_area_size(46)
+        .build_cartesian_2d(x_range, y_range)
+        .map_err(failed)?;
+    chart
+        .configure_mesh()
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .axis_style(INK)
+        .label_style(("sans-serif", TEXT).into_font().color(&INK))
+        .x_desc(axes.x)
+        .y_desc(axes.y)
+        .x_label_formatter(&|&x| if x < 1.0 { "0".into() } else { count(x as u64) })
+        .y_label_formatter(&|&y| ticks::label(y))
+        .draw()
+        .map_err(failed)?;
+    for &(name, color) in legend {
+        let of_series = points.iter().filter(|(series, ..)| *series == name);
+        let mut line: Vec<_> = of_series.map(|&(_, x, y)| (x, y)).collect();
+        // Sizes may have been given in any order.
+        line.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let dots = line
+            .iter()
+            .map(|&point| Circle::new(point, 3, color.filled()));
+        chart.draw_series(dots).map_err(failed)?;
+        let line = LineSeries::new(line.clone(), color.stroke_width(2));
+        chart.draw_series(line).map_err(failed)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
