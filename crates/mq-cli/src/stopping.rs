@@ -29,11 +29,11 @@ const ENDING: [i32; 8] = [
 const STACK: usize = 64 << 10;
 
 /// What is done once, at the first signal.
-type Last = Box<dyn FnOnce(i32) + Send>;
+type AtSignal = Box<dyn FnOnce(i32) + Send>;
 
-static LAST: Mutex<Option<Last>> = Mutex::new(None);
+static AT_SIGNAL: Mutex<Option<AtSignal>> = Mutex::new(None);
 /// Whether a signal has come, from the moment at which it came.
-static COME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+static HAS_COME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// What long work has brought so far. A signal that ends the process shows it first; a second one does not wait.
 pub(crate) struct Kept<T>(Arc<Mutex<Work<T>>>);
@@ -50,13 +50,13 @@ impl<T: Send + 'static> Kept<T> {
         let is_shown = false;
         let kept = Arc::new(Mutex::new(Work { results, is_shown }));
         let stopped = Arc::clone(&kept);
-        *lock(&LAST) = Some(Box::new(move |signal| {
+        *lock(&AT_SIGNAL) = Some(Box::new(move |signal| {
             // Held until the process ends: nobody changes or shows them after this.
             let mut work = lock(&stopped);
             if !work.is_shown {
                 show(&mut work.results, signal);
             }
-            end(signal);
+            die(signal);
         }));
         watch();
         Self(kept)
@@ -70,7 +70,7 @@ impl<T: Send + 'static> Kept<T> {
     /// Shows them when the work has ended by itself. If it has only failed because others got the signal too, that
     /// signal ends this process.
     pub(crate) fn show<R>(self, show: impl FnOnce(&mut T) -> R) -> R {
-        while COME.load(Ordering::SeqCst) {
+        while HAS_COME.load(Ordering::SeqCst) {
             thread::park();
         }
         let mut work = lock(&self.0);
@@ -108,7 +108,7 @@ pub(crate) fn watch() {
             let signals = Signals::new(&ending);
             if signals.is_ok() {
                 for &signal in &ending {
-                    let _ = flag::register(signal, Arc::clone(&COME));
+                    let _ = flag::register(signal, Arc::clone(&HAS_COME));
                 }
             }
             drop(watching);
@@ -125,25 +125,25 @@ pub(crate) fn watch() {
 fn heed(signals: &mut Signals) {
     let mut first = None;
     for signal in signals.forever() {
-        let last = lock(&LAST).take();
-        match (last, first) {
+        let at_signal = lock(&AT_SIGNAL).take();
+        match (at_signal, first) {
             // Whoever asks for a dump of the memory wants it as it is.
-            (Some(last), None) if signal != SIGQUIT => {
+            (Some(act), None) if signal != SIGQUIT => {
                 first = Some(Instant::now());
                 // Not here: nobody may be reading what it prints.
-                let begun = thread::Builder::new().spawn(move || last(signal));
+                let begun = thread::Builder::new().spawn(move || act(signal));
                 if begun.is_err() {
-                    end(signal);
+                    die(signal);
                 }
             }
             (_, Some(first)) if first.elapsed() < THE_SAME => {}
-            _ => end(signal),
+            _ => die(signal),
         }
     }
 }
 
 /// Ends the process as the signal does.
-fn end(signal: i32) -> ! {
+fn die(signal: i32) -> ! {
     let _held = output_file::give_up();
     die_of(signal);
     std::process::exit(128 + signal);
