@@ -56,7 +56,7 @@ struct Memory {
 }
 
 impl Memory {
-    /// For processes with so many messages each at a time.
+    /// For processes with this many messages each at a time.
     fn of(sizes: &[usize], messages: u64) -> Self {
         let longest = sizes.iter().copied().max().unwrap_or(0) as u64;
         Self {

@@ -156,7 +156,7 @@ where
         self.unexpected -= u32::from(b.is_some());
     }
 
-    /// Purges what asks for, or comes from, one rank in so many.
+    /// Purges what asks for, or comes from, one rank in `one_in`.
     fn purge(&mut self, one_in: u32) {
         let chosen = |entry: &Entry<'_, MpiPattern, u32, u32>| match entry {
             Entry::Posted(_, pattern, _) => {

@@ -104,7 +104,7 @@ pub(super) fn write(memory: &mut [u8], message: usize) {
     }
 }
 
-/// Whether this process could allocate so many bytes; checked before any work, so that it is reported once.
+/// Whether this process could allocate this many bytes; checked before any work, so that it is reported once.
 pub(super) fn could_have(bytes: u64) -> bool {
     let mut memory: Vec<u8> = Vec::new();
     let room = usize::try_from(bytes).is_ok_and(|bytes| memory.try_reserve_exact(bytes).is_ok());

@@ -30,7 +30,7 @@ pub(crate) struct SearchLengths {
 }
 
 impl Searches {
-    /// No lengths yet, and room for so many, of the searches of this trace.
+    /// No lengths yet, and room for this many, of the searches of this trace.
     pub(super) fn with_room_for(searches: usize, trace: &Trace) -> Result<Self, Error> {
         let mut visited = Vec::new();
         match visited.try_reserve_exact(searches) {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::support::{Run, file, fresh, text};
 
-/// Runs `mq` to its end with so many KiB of memory.
+/// Runs `mq` to its end with this many KiB of memory.
 fn limited(kib: u32, args: &[&str]) -> Run {
     let mut run = Command::new("sh");
     let script = format!("ulimit -v {kib}; exec \"$0\" \"$@\"");

@@ -134,7 +134,7 @@ impl<K, T> Far<K, T> {
         }
     }
 
-    /// With so many entries in the slab, or fewer, memory is to be given back, by
+    /// With this many entries in the slab, or fewer, memory is to be given back, by
     /// [`sweep`](Self::sweep).
     pub(super) const fn low(&self) -> u32 {
         if self.sweep > 0 {

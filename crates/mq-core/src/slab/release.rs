@@ -68,7 +68,7 @@ impl<K: Copy, T> Slab<K, T> {
         }
     }
 
-    /// No entry is left, or few for so many slots. Kept out of line together with its check, which would
+    /// No entry is left, or few for the number of slots. Kept out of line together with its check, which would
     /// otherwise run at every removal.
     #[inline(never)]
     fn few_left(&mut self) {

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Does some work. Fails if it takes more than so many seconds, or as many times that as this machine is slower than
+/// Does some work. Fails if it takes more than this many seconds, or as many times that as this machine is slower than
 /// usual (`MQ_SLOWER`), instead of waiting forever.
 pub(crate) fn watched(seconds: u64, work: impl FnOnce() + Send + 'static) {
     let slower = std::env::var("MQ_SLOWER").ok();

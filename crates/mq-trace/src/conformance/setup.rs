@@ -171,7 +171,7 @@ impl Setup {
         self.kind.unwrap_or(Kind::ALL[5 * nth % Kind::ALL.len()])
     }
 
-    /// This setup with so many shards for each divided context of a shared engine.
+    /// This setup with this many shards for each divided context of a shared engine.
     #[must_use]
     pub fn with_shards(mut self, shards: usize) -> Self {
         self.shards = shards;

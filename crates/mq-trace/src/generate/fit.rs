@@ -65,7 +65,7 @@ pub(super) enum Statistic {
     CollectiveShare,
     /// Of the entries of collective operations.
     UnexpectedShareOfCollective,
-    /// The lists of `col` for its PRQ, at most so often the square root of the processes.
+    /// The lists of `col` for its PRQ, at most this many times the square root of the processes.
     PostedLists(u32),
     /// Those for both queues.
     Lists(u32),
@@ -168,7 +168,7 @@ const UNPUBLISHED: [(Statistic, Published, &str); 4] = [
 mod tests {
     use super::*;
 
-    /// A run on so many processes with one figure.
+    /// A run on this many processes with one figure.
     fn run(ranks: u32) -> Configuration {
         Configuration {
             run: Run { name: "a", ranks },

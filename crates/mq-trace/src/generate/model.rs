@@ -38,7 +38,7 @@ pub enum Model {
     /// A simulation of particles in which each process receives from every other: a PRQ as long as there are
     /// processes, searched at its head.
     Nbody,
-    /// A radix sort of so many keys: a UMQ on rank 0 that is several times as long as there are processes, and
+    /// A radix sort of this many keys: a UMQ on rank 0 that is several times as long as there are processes, and
     /// searched in its middle.
     Radix(Keys),
     /// A stencil with adaptive mesh refinement, mostly collective traffic: searches of medium length.

@@ -99,7 +99,7 @@ pub(super) fn run(stream: &mut Stream, rounds: u32) {
     }
 }
 
-/// One step, with so many messages ahead of the receives.
+/// One step, with `ahead` messages ahead of the receives.
 fn particles(stream: &mut Stream, ahead: usize, disorder: f64) {
     let keys: Vec<Key> = Key::each(stream.process.others(), PARTICLES).collect();
     let mut late = stream.disordered(stream.process.peers(), disorder);

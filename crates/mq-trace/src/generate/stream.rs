@@ -129,7 +129,7 @@ impl Stream {
     }
 }
 
-/// That share of so many, rounded.
+/// That share of `count`, rounded.
 pub(super) fn share(count: usize, share: f64) -> usize {
     let part = (count as f64 * share).round() as usize;
     part.min(count)

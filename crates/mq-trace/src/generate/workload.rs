@@ -46,7 +46,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Rank 0 of an application on so many processes, for 16 rounds, with seed 0.
+    /// Rank 0 of an application on this many processes, for 16 rounds, with seed 0.
     #[must_use]
     pub const fn new(model: Model, ranks: u32) -> Self {
         Self {

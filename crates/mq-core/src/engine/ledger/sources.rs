@@ -7,7 +7,7 @@ use crate::hash::{MixMap, mix};
 /// share: some 500 of 65,536 sources.
 const PARTS: usize = 128;
 
-/// Up to so many sources are in one table.
+/// Up to this many sources are in one table.
 const FEW: usize = 256;
 
 /// All tables together keep this much for the next burst, as a slab does.

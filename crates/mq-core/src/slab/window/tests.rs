@@ -55,7 +55,7 @@ impl Both {
         assert_eq!(self.window.slot_of(&self.slab, handle, 0), None);
     }
 
-    /// Looks for the entry at a place, as a search that may visit so many.
+    /// Looks for the entry at a place, as a search that may visit `limit` entries.
     fn find(&mut self, at: usize, limit: u32) -> Sought {
         let wanted = self.entries[at].0;
         let found = self.window.find(&mut self.slab, limit, |&k| k == wanted);

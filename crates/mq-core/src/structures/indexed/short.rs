@@ -244,7 +244,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     }
 }
 
-/// A search that has `passed` so many entries before it began.
+/// A search that has passed this many entries before it began.
 pub(super) const fn farther(sought: Sought, passed: u32) -> Sought {
     Sought {
         slot: sought.slot,

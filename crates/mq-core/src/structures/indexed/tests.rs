@@ -97,7 +97,7 @@ fn soon_deep(short_limit: u32) -> Queues {
     Queues::with_config(&config)
 }
 
-/// Deep queues with so many messages.
+/// Deep queues with this many messages.
 fn deep(depth: u32) -> Queues {
     let mut queues = soon_deep(depth / 2);
     for rank in 0..depth {

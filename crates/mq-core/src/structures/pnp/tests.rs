@@ -2,7 +2,7 @@ use super::*;
 use crate::mpi::{MpiEnvelope, MpiPattern};
 use crate::{ContextOptions, Engine, Entry, MatchQueues, Post, TrafficClass, Visits};
 
-/// Queues of so many ranks, of which one can be a partner.
+/// Queues of this many ranks, of which one can be a partner.
 fn with_room_for_one(ranks: u32, threshold: u32) -> Pnp<MpiPattern, (), ()> {
     let mut config = Config::default().with_size(ranks);
     config.tuning.point_to_point_k = 1.2 / f64::from(ranks).sqrt();

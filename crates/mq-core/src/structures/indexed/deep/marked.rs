@@ -228,7 +228,7 @@ mod tests {
         grow_and_shrink(120_000, 65);
     }
 
-    /// With so many keys; of 100 others `most` may seem to be there.
+    /// With at most `most_keys` keys; of 100 others `most` may seem to be there.
     fn grow_and_shrink(most_keys: i32, most: usize) {
         let mut slabs: Slabs<MpiPattern, u32, u32> = Slabs::new(&Config::default());
         let seed = Seed::new(1);

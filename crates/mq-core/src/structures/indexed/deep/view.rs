@@ -128,7 +128,7 @@ impl<E: Envelope, M> Nodes for Seen<'_, E, M> {
 
 impl<B: MatchBits> View<B> {
     /// Makes an empty view, whose messages have all left, one under a mask, in which there will be
-    /// so many.
+    /// this many.
     pub(super) fn begin(&mut self, care: B, messages: u32) {
         self.care = care;
         self.most = 0;
@@ -193,7 +193,7 @@ impl<B: MatchBits> View<B> {
         self.links.rest();
     }
 
-    /// A receive asks, which would otherwise have looked at so many slots.
+    /// A receive asks, which would otherwise have looked at this many slots.
     fn asked(&mut self, slots: u32) {
         let saved = if slots > LONG { u32::MAX } else { slots };
         self.credit = self.credit.saturating_add(saved).min(patience(self.most));

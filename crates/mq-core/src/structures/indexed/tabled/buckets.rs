@@ -9,7 +9,7 @@ use crate::hash::mix;
 use crate::memory::vec_bytes;
 use crate::slab::NIL;
 
-/// No slot, as a bucket or a link of 16 bits has it: what is left of [`NIL`] in so many.
+/// No slot, as a bucket or a link of 16 bits has it: what is left of [`NIL`] in them.
 pub(super) const NONE: u16 = u16::MAX;
 
 /// The fewest entries that there are buckets for.
@@ -154,7 +154,7 @@ impl Hash {
     }
 }
 
-/// The number of buckets for so many entries.
+/// The number of buckets for this many entries.
 #[inline(always)]
 const fn wanted(entries: u32) -> usize {
     let entries = entries as usize;
@@ -162,7 +162,7 @@ const fn wanted(entries: u32) -> usize {
     served.next_power_of_two() * ROOM
 }
 
-/// Whether buckets for so many entries are too many for others.
+/// Whether buckets for `room` entries are too many for `entries`.
 pub(super) const fn are_too_many(room: u32, entries: u32) -> bool {
     wanted(room) > SHORTER * wanted(entries)
 }
@@ -215,7 +215,7 @@ impl Buckets {
         self.hash.word_of(care)
     }
 
-    /// Whether there are enough buckets for so many entries.
+    /// Whether there are enough buckets for this many entries.
     #[inline(always)]
     pub(super) const fn serves(&self, entries: u32) -> bool {
         entries as usize <= self.buckets.len()
@@ -238,7 +238,7 @@ impl Buckets {
         self.buckets.iter().all(|bucket| bucket.is_empty())
     }
 
-    /// Begins anew, with buckets for so many entries.
+    /// Begins anew, with buckets for this many entries.
     pub(super) fn begin(&mut self, entries: u32) {
         let wanted = wanted(entries);
         self.hash.factor = self.next;
@@ -294,7 +294,7 @@ impl Buckets {
         self.next = factor.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     }
 
-    /// So many entries have been linked, and so many of them behind others with another key.
+    /// `linked` entries have been linked, and `behind` of them behind others with another key.
     #[inline(always)]
     pub(super) const fn count_linked(&mut self, linked: u32, behind: u32) {
         self.passed = (self.passed + behind).saturating_sub(linked);
@@ -326,7 +326,7 @@ impl Buckets {
         false
     }
 
-    /// A search has compared so many entries of a chain.
+    /// A search has compared this many entries of a chain.
     #[inline(always)]
     pub(super) const fn count(&mut self, visited: u32) {
         self.passed = self.passed.saturating_add(visited.saturating_sub(1));

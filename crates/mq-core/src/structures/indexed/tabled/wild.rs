@@ -109,7 +109,7 @@ impl<B: MatchBits> Wild<B> {
         self.posted = 0;
     }
 
-    /// Begins anew, with room for so many, or as many as before; for some more, if as large a table
+    /// Begins anew, with room for `receives`, or as many as before; for some more, if as large a table
     /// serves them too.
     pub(super) fn begin(&mut self, receives: u32) {
         debug_assert!(
@@ -124,7 +124,7 @@ impl<B: MatchBits> Wild<B> {
         }
     }
 
-    /// All that have come are linked, so many of them now, and so many of these behind others with
+    /// All that have come are linked, `linked` of them now, and `behind` of these behind others with
     /// another key.
     pub(super) const fn count_linked(&mut self, linked: u32, behind: u32) {
         self.buckets.count_linked(linked, behind);
@@ -441,7 +441,7 @@ impl<B: MatchBits> Wild<B> {
     }
 }
 
-/// Some more than so many, so that the table need not be larger soon; none for none.
+/// Some more than `receives`, so that the table need not be larger soon; none for none.
 pub(super) const fn with_some_more(receives: u32) -> u32 {
     receives + receives.div_ceil(8)
 }

@@ -185,7 +185,7 @@ fn some_long_searches_of_a_class_are_not_worth_a_table() {
     const MESSAGES: i32 = 300;
     const WITH_WILDCARDS: u64 = 3 * 12;
     let last = MpiPattern::new(0, Source::Any, MESSAGES - 1);
-    // Fills the queue, has the class search for the last message so often, and takes all in order.
+    // Fills the queue, has the class search `searches` times for the last message, and takes all in order.
     // Returns how many messages the searches were compared with.
     let filling = |queues: &mut Queues, searches: usize| {
         for tag in 0..MESSAGES {

@@ -58,7 +58,7 @@ const fn served_by(buckets: u32) -> u32 {
     served
 }
 
-/// Keys for which so many buckets are [enough](buckets_for).
+/// Keys for which this many buckets are [enough](buckets_for).
 const fn served_at_most(buckets: u32) -> u32 {
     buckets / 15 * 8 + buckets % 15 * 8 / 15
 }
@@ -258,7 +258,7 @@ impl Chains {
     }
 }
 
-/// The bits of a hash that number so many buckets, or fewer.
+/// The bits of a hash that number this many buckets, or fewer.
 const fn mask_of(buckets: u32) -> u32 {
     match buckets.checked_next_power_of_two() {
         Some(power) => power - 1,

@@ -58,7 +58,7 @@ impl<B: MatchBits> Receives<B> {
     }
 
     /// Tells how good the factors of both tables are, and whether they are to begin anew at once, with
-    /// so many receives.
+    /// `again` receives.
     fn judge(&mut self, linked: Linked, again: u32) -> bool {
         let is_bad = self.buckets.judge(linked.exact, linked.behind, again);
         self.wild.judge(linked.wild, linked.wild_behind, again) || is_bad

@@ -91,7 +91,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         }
     }
 
-    /// Takes the receive for a message, where it may be one with a wildcard, of the only class; so many were
+    /// Takes the receive for a message, where it may be one with a wildcard, of the only class; `visited` were
     /// compared before.
     #[inline(never)]
     fn take_wildcard(&mut self, envelope: P::Envelope, visited: u32) -> Answer {

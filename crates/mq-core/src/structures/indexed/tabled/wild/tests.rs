@@ -17,7 +17,7 @@ fn push(wild: &mut Wild<u64>, slot: u32) {
     wild.push(u64::from(slot), ANY_SOURCE, slot);
 }
 
-/// A filling of a queue, of which so many were linked, all at once; returns how many there was room for.
+/// A filling of a queue, of which `receives` were linked, all at once; returns how many there was room for.
 fn filling(wild: &mut Wild<u64>, receives: u32) -> u32 {
     wild.start();
     wild.begin(0);
