@@ -100,7 +100,12 @@ impl<T: Transport> Communicator<T> {
     }
 
     /// Sends as part of an operation.
-    fn put<E: Plain>(&self, operation: Operation, elements: &[E], to: u32) -> Result<(), Error> {
+    fn send_as_part<E: Plain>(
+        &self,
+        operation: Operation,
+        elements: &[E],
+        to: u32,
+    ) -> Result<(), Error> {
         let (process, bits, word) = self.addressed(operation, to);
         self.inner
             .core()
@@ -119,7 +124,12 @@ impl<T: Transport> Communicator<T> {
 
     /// Sends what another rank waits for. If memory for it is refused, a short message follows when there is some, as
     /// does one that waits behind others; an [eager](Self::is_eager) one that fails has not been sent.
-    fn say<E: Plain>(&self, operation: Operation, elements: &[E], to: u32) -> Result<(), Error> {
+    fn send_or_owe<E: Plain>(
+        &self,
+        operation: Operation,
+        elements: &[E],
+        to: u32,
+    ) -> Result<(), Error> {
         let (process, bits, word) = self.addressed(operation, to);
         let bytes = plain::bytes(elements);
         let mut core = self.inner.core();
@@ -133,14 +143,14 @@ impl<T: Transport> Communicator<T> {
     }
 
     /// Sends a short message as part of an operation, now or when there is memory for it.
-    fn tell(&self, operation: Operation, message: &[u8], to: u32) {
+    fn send_notice(&self, operation: Operation, message: &[u8], to: u32) {
         let (process, bits, word) = self.addressed(operation, to);
         let message = Payload::of(message);
         self.inner.core().tell(process, bits, word, message);
     }
 
     /// Begins to send as part of an operation; the scope sees it through.
-    fn put_in<'scope, E: Plain>(
+    fn begin_send_as_part<'scope, E: Plain>(
         &self,
         scope: &'scope Scope<'scope, '_, T>,
         operation: Operation,
@@ -152,7 +162,7 @@ impl<T: Transport> Communicator<T> {
     }
 
     /// Receives as part of an operation.
-    fn get<E: Plain>(
+    fn receive_as_part<E: Plain>(
         &self,
         operation: Operation,
         elements: &mut [E],

@@ -47,7 +47,7 @@ impl<T: Transport> Communicator<T> {
         let said = [&[matter as u32], &mine[..]].concat();
         let mut result = Ok(());
         for rank in others() {
-            let said = self.put(OPINION, &said, rank);
+            let said = self.send_as_part(OPINION, &said, rank);
             result = result.and(self.unless_ended(rank, said).map(|_| ()));
             step(Step::OpinionSaid);
         }
@@ -56,10 +56,13 @@ impl<T: Transport> Communicator<T> {
         let mut theirs = said;
         for rank in others() {
             // All are heard, or what they say now would be taken for what they say next time.
-            let heard = self.get(OPINION, &mut theirs, rank).and_then(|status| {
-                let is_it = status.count::<u32>()? == theirs.len() && theirs[0] == matter as u32;
-                is_it.then_some(()).ok_or(ELSE)
-            });
+            let heard = self
+                .receive_as_part(OPINION, &mut theirs, rank)
+                .and_then(|status| {
+                    let is_it =
+                        status.count::<u32>()? == theirs.len() && theirs[0] == matter as u32;
+                    is_it.then_some(()).ok_or(ELSE)
+                });
             let heard = match heard {
                 Err(Error::Truncated { .. }) => Err(ELSE),
                 heard => self.unless_ended(rank, heard),
@@ -75,7 +78,7 @@ impl<T: Transport> Communicator<T> {
         let mut decided = of_all(&opinions);
         let mut theirs = vec![0; decided.len()];
         for rank in 0..me {
-            let heard = self.get(DECISION, &mut theirs, rank);
+            let heard = self.receive_as_part(DECISION, &mut theirs, rank);
             if let Some(status) = self.unless_ended(rank, heard)? {
                 if status.count::<u32>()? != theirs.len() {
                     return Err(ELSE);
@@ -85,7 +88,7 @@ impl<T: Transport> Communicator<T> {
         }
         step(Step::Decided);
         for rank in me + 1..size {
-            let said = self.put(DECISION, &decided, rank);
+            let said = self.send_as_part(DECISION, &decided, rank);
             self.unless_ended(rank, said)?;
             step(Step::DecisionSaid);
         }

@@ -33,7 +33,7 @@ impl<T: Transport> Communicator<T> {
             let notice = heard_all.as_ref().err();
             let notice = notice.map(|error| Notice::of(error, 0, self.member(rank)));
             let word = notice.as_ref().map_or(&[][..], Notice::bytes);
-            let said = unless_gone(self.say(BARRIER, word, (rank + distance) % size))?;
+            let said = unless_gone(self.send_or_owe(BARRIER, word, (rank + distance) % size))?;
             step(Step::BarrierSaid);
             let heard = self.hear((rank + size - distance) % size);
             step(Step::BarrierHeard);
@@ -47,7 +47,7 @@ impl<T: Transport> Communicator<T> {
     /// The word of a rank, or what it says in its place.
     fn hear(&self, from: u32) -> Result<(), Error> {
         let mut notice = [0_u8; failure::MOST];
-        let status = self.get(BARRIER, &mut notice, from)?;
+        let status = self.receive_as_part(BARRIER, &mut notice, from)?;
         match failure::read(&notice[..status.bytes() as usize]) {
             Some(failure) => Err(failure),
             None => Ok(()),

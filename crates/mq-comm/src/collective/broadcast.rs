@@ -106,23 +106,23 @@ impl<T: Transport> Communicator<T> {
                 continue;
             }
             // Each gets it, whoever else does not.
-            let said = self.say(BROADCAST, bytes, child);
+            let said = self.send_or_owe(BROADCAST, bytes, child);
             result = result.and(self.or_tell(said, bytes.len(), child));
             step(Step::PartPassedOn);
         }
         if later.is_empty() {
             return result;
         }
-        result.and(self.put_to_all(bytes, later))
+        result.and(self.send_announced(bytes, later))
     }
 
     /// Sends what is announced to some children, and sees that through.
-    fn put_to_all(&self, bytes: &[u8], children: Vec<u32>) -> Result<(), Error> {
+    fn send_announced(&self, bytes: &[u8], children: Vec<u32>) -> Result<(), Error> {
         self.scope(|s| {
             let mut sent = Ok(());
             for child in children {
-                let put = self.put_in(s, BROADCAST, bytes, child);
-                sent = sent.and(self.or_tell(put, bytes.len(), child));
+                let begun = self.begin_send_as_part(s, BROADCAST, bytes, child);
+                sent = sent.and(self.or_tell(begun, bytes.len(), child));
                 step(Step::PartPassedOn);
             }
             sent.and(s.wait_all())
@@ -151,12 +151,12 @@ impl<T: Transport> Communicator<T> {
                 }
                 let segment = &*segment;
                 for child in to.collect::<Vec<_>>() {
-                    let put = self.put_in(s, BROADCAST, segment, child);
-                    if put.is_err() {
+                    let begun = self.begin_send_as_part(s, BROADCAST, segment, child);
+                    if begun.is_err() {
                         // It would take a later part for this one.
                         given_up.push(child);
                     }
-                    sent = sent.and(self.or_tell(put, segment.len(), child));
+                    sent = sent.and(self.or_tell(begun, segment.len(), child));
                     step(Step::PartPassedOn);
                 }
             }
@@ -200,7 +200,7 @@ impl<T: Transport> Communicator<T> {
         } else {
             &mut *segment
         };
-        let heard = self.get(BROADCAST, into, parent);
+        let heard = self.receive_as_part(BROADCAST, into, parent);
         step(Step::PartHeard);
         let bytes = match heard {
             Ok(status) => status.bytes() as usize,
@@ -249,7 +249,7 @@ impl<T: Transport> Communicator<T> {
         let notice = Notice::of(error, bytes, self.member(self.rank()));
         for child in children {
             // A child that is gone as well needs no notice.
-            self.tell(BROADCAST, notice.bytes(), child);
+            self.send_notice(BROADCAST, notice.bytes(), child);
         }
     }
 }

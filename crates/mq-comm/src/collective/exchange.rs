@@ -32,7 +32,7 @@ impl<T: Transport> Communicator<T> {
         if self.rank() == 0 {
             return self.answer_all(mine, decide, words);
         }
-        match self.say(EXCHANGE, &[mine], 0) {
+        match self.send_or_owe(EXCHANGE, &[mine], 0) {
             Err(error @ (Error::Gone { .. } | Error::Revoked)) => return Err(error),
             // It may go out all the same.
             Err(error) => return Ok(Answered::Never(error)),
@@ -41,7 +41,7 @@ impl<T: Transport> Communicator<T> {
         step(Step::NumberSaid);
         // The decision, or a notice.
         let mut words = vec![0; (self.size() as usize + 2).max(failure::MOST / size_of::<u32>())];
-        let heard = self.get(EXCHANGE, &mut words, 0);
+        let heard = self.receive_as_part(EXCHANGE, &mut words, 0);
         match heard.and_then(|status| status.count::<u32>()) {
             Ok(count) => words.truncate(count),
             Err(error) => return Ok(Answered::Never(error)),
@@ -65,7 +65,7 @@ impl<T: Transport> Communicator<T> {
         let mut said = Ok(());
         for (rank, theirs) in (0..).zip(&mut all).skip(1) {
             // What the others say is received even if one is gone.
-            let heard = self.get(EXCHANGE, core::slice::from_mut(theirs), rank);
+            let heard = self.receive_as_part(EXCHANGE, core::slice::from_mut(theirs), rank);
             said = said.and(heard.map(|_| ()));
         }
         let answers = match said.and_then(|()| decide(&all)) {
@@ -74,7 +74,7 @@ impl<T: Transport> Communicator<T> {
                 let notice = Notice::of(&error, 0, self.member(0));
                 for rank in 1..self.size() {
                     // A rank that is gone needs no notice, and one that cannot be told yet holds nobody else up.
-                    self.tell(EXCHANGE, notice.bytes(), rank);
+                    self.send_notice(EXCHANGE, notice.bytes(), rank);
                 }
                 return Err(error);
             }
@@ -85,14 +85,13 @@ impl<T: Transport> Communicator<T> {
             // it is gone.
             let words = words(answer);
             let is_eager = self.is_eager(EXCHANGE, size_of_val(&*words), rank);
-            let said = self.say(EXCHANGE, &words, rank);
+            let said = self.send_or_owe(EXCHANGE, &words, rank);
             if said.as_ref().is_err_and(Error::is_out_of_memory) && is_eager {
                 let notice = Notice::of_untold(self.member(0));
-                self.tell(EXCHANGE, notice.bytes(), rank);
+                self.send_notice(EXCHANGE, notice.bytes(), rank);
             }
-            let put = unless_gone(said).map(|_| ());
             step(Step::NumberTold);
-            told = told.and(put);
+            told = told.and(unless_gone(said).map(|_| ()));
         }
         Ok(match told {
             Ok(()) => Answered::With(answers.first().map_or_else(Vec::new, words)),
