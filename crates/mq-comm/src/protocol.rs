@@ -159,8 +159,8 @@ pub(crate) struct State {
     /// A message that a probe has shown and that may still be in the transport: the next one has to find it.
     shown: Option<Peeked>,
     /// 1 if the last probe was from any source and has shown a message there, and no receive has begun since: see
-    /// [`Core::meant`]. A number, to be looked at together with others.
-    doubt: usize,
+    /// [`Core::narrow_to_shown`]. A number, to be looked at together with others.
+    follows_any_source_probe: usize,
     /// A failure to go on with the outboxes that has not been reported yet.
     pub(crate) failure: Option<Error>,
     pub(crate) bypass: bool,
@@ -190,7 +190,7 @@ impl<T: Transport> Core<T> {
             flood: Flood::new(options),
             ways: Ways::new(options, transport.may_ask_for_help()),
             shown: None,
-            doubt: 0,
+            follows_any_source_probe: 0,
             failure: None,
             bypass: options.bypass,
             departure: Departure::none_yet(),

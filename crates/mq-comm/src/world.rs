@@ -92,10 +92,10 @@ impl<T: Transport> World<T> {
     /// last may be lost.
     pub fn finalize(self) -> Result<(), Error> {
         let core = self.all.inner.core.clone();
-        core.borrow_mut().state.departure.is_awaited = true;
+        core.borrow_mut().state.departure.is_finalizing = true;
         drop(self);
         let core = Rc::try_unwrap(core).map_err(|core| {
-            core.borrow_mut().state.departure.is_awaited = false;
+            core.borrow_mut().state.departure.is_finalizing = false;
             Error::InUse
         })?;
         core.into_inner().end()

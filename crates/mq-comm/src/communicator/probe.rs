@@ -137,7 +137,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Option<Matched<T>>, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
-        let (process, pattern) = core.meant(process, pattern);
+        let (process, pattern) = core.narrow_to_shown(process, pattern);
         core.keep_want(process)?;
         // As in `iprobe`; the message is taken out once nothing can go wrong any more.
         if core.probe(&pattern)?.is_some() {
@@ -177,7 +177,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Matched<T>, Error> {
         let (process, pattern) = self.incoming(from.into(), tag.into())?;
         let mut core = self.inner.core();
-        let (process, pattern) = core.meant(process, pattern);
+        let (process, pattern) = core.narrow_to_shown(process, pattern);
         core.keep_want(process)?;
         loop {
             if let Some(message) = core.extract(&pattern)? {

@@ -58,14 +58,14 @@ impl State {
             | Kind::RingWanted
             | Kind::RingTimed
             | Kind::RingGiven
-            | Kind::HelpWanted => self.answered(message, kind, Name(bits)),
+            | Kind::HelpWanted => self.on_answer(message, kind, Name(bits)),
             Kind::Withdraw
             | Kind::Dying
             | Kind::Closed
             | Kind::Revoked
             | Kind::AnnounceLarge
             | Kind::AnnounceAll
-            | Kind::EagerAgain => self.noticed(from, kind, bits),
+            | Kind::EagerAgain => self.on_notice(from, kind, bits),
         }
     }
 
@@ -88,7 +88,7 @@ impl State {
         };
         let class = word.class().ok_or_else(|| corrupt("a class", from))?;
         let envelope = header::envelope(bits, word.context(), class);
-        let refused = self.contexts.refuse(word.context(), header::tag_of(bits));
+        let refused = self.contexts.refuses(word.context(), header::tag_of(bits));
         if refused || !self.admit(word.context()) || self.departure.is_leaving {
             return Ok(self.discard(message, &bytes));
         }

@@ -145,7 +145,7 @@ impl Contexts {
     }
 
     /// A communicator is over at another member, or at this one, which hears so from itself.
-    pub(super) fn closed(&mut self, number: Number, at: Process) {
+    pub(super) fn on_closed(&mut self, number: Number, at: Process) {
         match self.numbers.entry(number).or_insert_with(Standing::early) {
             Standing::Early { over_at, .. } | Standing::Open(Open { over_at, .. }) => {
                 over_at.push(at);
@@ -161,7 +161,7 @@ impl Contexts {
     }
 
     /// A process has ended: it sends nothing any more.
-    pub(super) fn gone(&mut self, process: Process, how: Gone) {
+    pub(super) fn on_end(&mut self, process: Process, how: Gone) {
         self.numbers.retain(|_, standing| match standing {
             Standing::Closing { awaited } => {
                 awaited.retain(|&other| other != process);
@@ -180,7 +180,7 @@ impl Contexts {
         });
     }
 
-    /// The user acknowledges the members that have died, among them some that are not [gone](Self::gone) yet.
+    /// The user acknowledges the members that have died, among them some that are not [gone](Self::on_end) yet.
     pub(crate) fn acknowledge(&mut self, number: Number, not_gone: Vec<Process>) {
         if let Some(Standing::Open(open)) = self.numbers.get_mut(&number) {
             open.unacknowledged = None;

@@ -15,7 +15,7 @@ use crate::transport::Arrived;
 impl State {
     /// The other end of a large message answers it. If the message is over here, that comes late, and has no
     /// effect.
-    pub(super) fn answered(
+    pub(super) fn on_answer(
         &mut self,
         message: &mut impl Arrived,
         kind: Kind,
@@ -106,7 +106,7 @@ impl State {
 
     /// A process says something that is no answer to a message: of one of its own, of a communicator, or of
     /// itself. `about` is the header's first word.
-    pub(super) fn noticed(
+    pub(super) fn on_notice(
         &mut self,
         from: Process,
         kind: Kind,
@@ -120,7 +120,7 @@ impl State {
             }
             Kind::Closed => {
                 let number = u32::try_from(about).map_err(|_| corrupt("a notice", from))?;
-                self.contexts.closed(Number(number), from);
+                self.contexts.on_closed(Number(number), from);
             }
             Kind::Revoked => {
                 let number = u32::try_from(about).ok().map(Number);

@@ -24,7 +24,7 @@ impl<T: Transport> Core<T> {
     /// A process has ended, and all that it had sent has been received: anything else that was to come from
     /// it, or to go to it, never will.
     #[cold]
-    pub(crate) fn gone(
+    pub(crate) fn on_end(
         &mut self,
         process: Process,
         how: Gone,
@@ -43,7 +43,7 @@ impl<T: Transport> Core<T> {
         peer.gone = Some(how);
         self.state.outboxes.discard(process);
         self.state.set_wants_announcements(process, false);
-        self.state.contexts.gone(process, how);
+        self.state.contexts.on_end(process, how);
         self.state.deaths.ended += 1;
         self.state.count_obstacles();
         if let Some((Target::Message(message), _)) =

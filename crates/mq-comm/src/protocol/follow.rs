@@ -76,7 +76,7 @@ impl<T: Transport> Core<T> {
             }
             Follow::Finished { send } => {
                 step(Step::BufferFree);
-                self.answered_by(from);
+                self.count_answer(from);
                 self.state.on_sent(send);
                 self.state.requests.complete(send, Outcome::Fine);
                 Ok(())
@@ -96,7 +96,7 @@ impl<T: Transport> Core<T> {
             }
             Follow::Damaged { request } => {
                 match self.state.requests.at(request).stage {
-                    Stage::Announced => self.answered_by(from),
+                    Stage::Announced => self.count_answer(from),
                     _ => self.transport.unwant(Some(from)),
                 }
                 self.state.requests.complete(request, Outcome::Withdrawn);
@@ -112,7 +112,7 @@ impl<T: Transport> Core<T> {
     }
 
     /// A process has answered an announcement.
-    pub(super) fn answered_by(&mut self, by: Process) {
+    pub(super) fn count_answer(&mut self, by: Process) {
         self.transport.unwant(Some(by));
         self.state.peers[by.index()].announced -= 1;
     }

@@ -12,7 +12,7 @@ use crate::transport::Transport;
 impl<T: Transport> Core<T> {
     /// Returns an error if a probe for which nothing has come is not to wait.
     pub(crate) fn none_from(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
-        if self.state.contexts.refuse_receive(pattern) {
+        if self.state.contexts.refuses_receive(pattern) {
             return Err(Error::Revoked);
         }
         match self.state.nobody_left(from, pattern.context().0) {

@@ -209,7 +209,7 @@ impl<T: Transport> Core<T> {
         slot.stage = Stage::WantsRing;
         step(Step::RingAskedFor);
         let to = slot.peer;
-        self.answered_by(to);
+        self.count_answer(to);
         self.state.ask_ring(send);
         self.give_rings().map(|_| ())
     }
@@ -220,7 +220,7 @@ impl<T: Transport> Core<T> {
         slot.stage = Stage::Pushing;
         let stretch = lent.stretch(slot.peer, slot.done);
         let to = slot.peer;
-        self.answered_by(to);
+        self.count_answer(to);
         self.state.start_push(Push::lent(send, stretch));
         step(Step::RingBorrowed);
     }

@@ -40,16 +40,16 @@ impl Failures {
 /// Whether this process leaves, and why.
 #[derive(Debug)]
 pub(crate) struct Departure {
-    /// It does, once and for all.
+    /// The process has begun to leave, which it does once.
     has_begun: bool,
-    /// It does without a failure, and has no communicator any more.
+    /// The process leaves without a failure: messages that still come are discarded.
     pub(super) is_leaving: bool,
     /// The program has ended with an error, and the process dies.
     pub(crate) has_failed: bool,
     /// The world was entered while the thread panicked: then another panic is not what ends it.
     is_of_panic: bool,
-    /// Somebody holds the process only to end it, and to hear how that went.
-    pub(crate) is_awaited: bool,
+    /// `World::finalize` holds the process, to end it and to report how that went.
+    pub(crate) is_finalizing: bool,
 }
 
 impl Departure {
@@ -59,7 +59,7 @@ impl Departure {
             is_leaving: false,
             has_failed: false,
             is_of_panic: std::thread::panicking(),
-            is_awaited: false,
+            is_finalizing: false,
         }
     }
 
@@ -140,7 +140,7 @@ impl<T: Transport> Core<T> {
 
     /// Whether the one that asks is the last of these owners for whom the process does anything.
     pub(crate) fn is_last_of(&self, owners: usize) -> bool {
-        owners == 1 + usize::from(self.state.departure.is_awaited)
+        owners == 1 + usize::from(self.state.departure.is_finalizing)
     }
 
     /// Whether this is a copy of the process in a child (`fork`), which does nothing in its name.

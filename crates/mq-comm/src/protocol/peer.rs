@@ -12,7 +12,7 @@ pub(crate) struct Peer {
     pub(super) assembly: Option<(Target, u64)>,
     /// How it has ended, if it has and all that it had sent has been taken in.
     pub(crate) gone: Option<Gone>,
-    /// The same, before that, of one that has said that it dies, if the program was told.
+    /// How it ends, if it has said that it dies and the program was told, while something that it sent may still come.
     pub(crate) ends: Option<Gone>,
     /// Messages that were announced to it and that it has not answered yet.
     pub(super) announced: u32,
@@ -22,14 +22,27 @@ pub(crate) struct Peer {
     pub(super) may_go_ahead: bool,
     /// It was asked to announce all that it sends, and has not been told since that short messages need not be.
     pub(super) is_to_announce: bool,
-    /// It has asked for that.
+    /// It has asked this process to announce all messages to it, however short.
     pub(super) wants_announcements: bool,
-    /// Its memory cannot be read; its shared buffers cannot.
-    pub(super) only_by_ring: [bool; 2],
+    /// The kernel refuses to read its memory.
+    pub(super) memory_is_unreadable: bool,
+    /// Its shared buffers could not be read.
+    pub(super) shared_buffers_are_unreadable: bool,
     /// Of the last large message from it: an index into the classes of [`Ways`](super::ways::Ways).
     pub(super) last_large_class: Option<u8>,
     /// Whether large messages go back and forth.
     pub(super) turns: Turns,
+}
+
+impl Peer {
+    /// Whether its messages, in shared buffers or not, come only through rings.
+    pub(super) const fn is_unreadable(&self, is_shared: bool) -> bool {
+        if is_shared {
+            self.shared_buffers_are_unreadable
+        } else {
+            self.memory_is_unreadable
+        }
+    }
 }
 
 /// Where the parts of a message go.

@@ -39,17 +39,21 @@ impl<T: Transport> Core<T> {
             return None;
         }
         self.state.shown = Some(peeked);
-        self.state.doubt = usize::from(pattern.source() == Source::Any);
+        self.state.follows_any_source_probe = usize::from(pattern.source() == Source::Any);
         Some(Status::new(bits, peeked.bytes as u64))
     }
 
     /// What the next receive is for: if it is from any source, and the last probe was so too and has shown a message
     /// where it lay, for that one, though another sender's may be found before it by now. Where that message has been
     /// taken in meanwhile, it is the first of its sender that waits.
-    pub(crate) fn meant(&mut self, from: Process, pattern: MpiPattern) -> (Process, MpiPattern) {
-        let is_in_doubt = mem::take(&mut self.state.doubt) != 0;
+    pub(crate) fn narrow_to_shown(
+        &mut self,
+        from: Process,
+        pattern: MpiPattern,
+    ) -> (Process, MpiPattern) {
+        let follows_probe = mem::take(&mut self.state.follows_any_source_probe) != 0;
         let shown = match self.state.shown {
-            Some(shown) if is_in_doubt && from == ANYONE => shown,
+            Some(shown) if follows_probe && from == ANYONE => shown,
             _ => return (from, pattern),
         };
         let [bits, word] = shown.header;
@@ -61,7 +65,7 @@ impl<T: Transport> Core<T> {
         (shown.from, alone)
     }
 
-    /// The same for a caller that waits: looks a few times.
+    /// [`peek`](Self::peek) for a caller that waits: looks a few times.
     pub(crate) fn watch_and_peek(&mut self, pattern: &MpiPattern) -> Option<Status> {
         if self.state.may_peek() && self.transport.watch_to_peek(&mut self.idle) {
             self.peek(pattern)
@@ -75,7 +79,7 @@ impl<T: Transport> Core<T> {
         let Some(message) = self.state.matching.probe(pattern)? else {
             return Ok(None);
         };
-        self.state.doubt = 0;
+        self.state.follows_any_source_probe = 0;
         let message = self.state.messages.at_mut(message);
         message.shown = true;
         Ok(Some(message.status()))
@@ -180,7 +184,7 @@ impl State {
         let is_there = |shown: Peeked| Number::of(Word(shown.header[1]).context()) == number;
         if self.shown.is_some_and(is_there) {
             self.shown = None;
-            self.doubt = 0;
+            self.follows_any_source_probe = 0;
         }
     }
 

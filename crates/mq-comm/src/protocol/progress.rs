@@ -25,12 +25,12 @@ pub(crate) struct Asked {
     in_vain: Idle,
     /// Messages received by the last one.
     received: u64,
-    /// How many there are: see [`SELDOM`].
+    /// How many these are.
     row: u64,
 }
 
-/// So many questions in vain, and a long wait is looked for: the clock takes as long as a few of them.
-const SELDOM: u64 = 1024;
+/// Questions in vain after which the clock is read, to find long waits. That takes as long as a few questions.
+const QUESTIONS_PER_CHECK: u64 = 1024;
 
 impl<T: Transport> Core<T> {
     /// Goes round once: takes messages in, sends what waits, moves what is in rings. Returns whether anything
@@ -51,8 +51,8 @@ impl<T: Transport> Core<T> {
         } else {
             self.transport.give_way(&mut self.asked.in_vain);
             self.asked.row += 1;
-            if self.asked.row.is_multiple_of(SELDOM) {
-                self.note_questions(self.asked.row == SELDOM, awaited);
+            if self.asked.row.is_multiple_of(QUESTIONS_PER_CHECK) {
+                self.note_questions(self.asked.row == QUESTIONS_PER_CHECK, awaited);
             }
         }
         Ok(moved)
@@ -148,7 +148,7 @@ impl<T: Transport> Core<T> {
         };
         match polled {
             Ok((from, follow)) => self.follow(from, follow)?,
-            Err((process, how)) => self.gone(process, how, None)?,
+            Err((process, how)) => self.on_end(process, how, None)?,
         }
         Ok(true)
     }
@@ -253,8 +253,8 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// The same for a caller that waits for some requests and sends nothing meanwhile: if nobody else is left
-    /// that could send, receives from any source end, if these requests include nothing else.
+    /// [`progress_or_rest`](Self::progress_or_rest) for a caller that waits for requests and sends nothing meanwhile:
+    /// if nobody else is left that could send, and all of them are receives from any source, they end.
     pub(crate) fn progress_for(
         &mut self,
         hand: Option<&Hand>,

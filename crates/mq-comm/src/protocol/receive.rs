@@ -64,7 +64,7 @@ impl<T: Transport> Core<T> {
     /// Begins a run in front with a receive that is posted.
     #[inline(never)]
     fn begin_in_front(&mut self, pattern: MpiPattern, receive: u32) -> Result<(), Error> {
-        if self.state.doubt != 0 {
+        if self.state.follows_any_source_probe != 0 {
             self.state.requests.at_mut(receive).stage = Stage::Hand;
             return self.start_hand_on(pattern, receive);
         }
@@ -74,29 +74,29 @@ impl<T: Transport> Core<T> {
         self.want(from)
     }
 
-    /// [`meant`](Self::meant) for a request. What it is meant for is taken in: the request is then for that message
-    /// alone, and if it were posted, others that have come as well could pass it.
+    /// [`narrow_to_shown`](Self::narrow_to_shown) for a request. What it is then for is taken in: the request is for
+    /// that message alone, and if it were posted, others that have come as well could pass it.
     #[cold]
-    fn meant_by(&mut self, request: u32, pattern: MpiPattern) -> MpiPattern {
+    fn narrow_request_to_shown(&mut self, request: u32, pattern: MpiPattern) -> MpiPattern {
         let from = self.state.requests.at(request).peer;
-        let (meant_from, meant) = self.meant(from, pattern);
-        self.state.requests.at_mut(request).peer = meant_from;
+        let (shown_from, narrowed) = self.narrow_to_shown(from, pattern);
+        self.state.requests.at_mut(request).peer = shown_from;
         if let Some(shown) = self.state.shown
-            && meant_from != from
+            && shown_from != from
         {
             let taken = self.take_in_until(ROUNDS, |core| Ok(!core.transport.is_due(shown)));
             if let Err(error) = taken {
                 self.state.failed_elsewhere(error);
             }
         }
-        meant
+        narrowed
     }
 
     #[inline(never)]
     fn start_hand_on(&mut self, pattern: MpiPattern, request: u32) -> Result<(), Error> {
-        let pattern = match self.state.doubt {
+        let pattern = match self.state.follows_any_source_probe {
             0 => pattern,
-            _ => self.meant_by(request, pattern),
+            _ => self.narrow_request_to_shown(request, pattern),
         };
         let hand = &Hand { request, pattern };
         // Without obstacles there is somebody left to wait for, and posting finds what has come.
@@ -109,7 +109,7 @@ impl<T: Transport> Core<T> {
     /// Checks whether a receive has a message already, or is to wait for none; returns whether it is over or
     /// on its way.
     pub(crate) fn settle(&mut self, hand: &Hand) -> Result<bool, Error> {
-        if self.state.contexts.refuse_receive(&hand.pattern) {
+        if self.state.contexts.refuses_receive(&hand.pattern) {
             return Err(Error::Revoked);
         }
         if self.take_if_come(hand)? {
@@ -141,7 +141,7 @@ impl<T: Transport> Core<T> {
     /// Ends a receive in hand if its communicator has been revoked meanwhile.
     #[inline]
     pub(crate) fn end_if_revoked(&mut self, hand: &Hand) {
-        if self.state.contexts.refuse_receive(&hand.pattern)
+        if self.state.contexts.refuses_receive(&hand.pattern)
             && self.state.requests.at(hand.request).stage == Stage::Hand
         {
             let requests = &mut self.state.requests;

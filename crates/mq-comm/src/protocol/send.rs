@@ -21,16 +21,16 @@ const LOOK_EVERY: u32 = 8;
 const SENDS: i32 = 256;
 
 impl<T: Transport> Core<T> {
-    /// Whether a message may be sent at once: nothing waits to be sent before it, and its communicator is not revoked.
-    /// Now and then, also looks at what has come: a receiver may be flooded.
+    /// Returns whether a message may be sent at once: nothing waits to be sent before it, and its communicator is not
+    /// revoked. Counts it, and now and then takes in what has come: a receiver may be flooded.
     #[inline(always)]
-    pub(crate) fn may_send(&mut self, word: Word) -> bool {
-        self.state.outboxes.let_pass() || self.may_send_on(word)
+    pub(crate) fn prepare_to_send(&mut self, word: Word) -> bool {
+        self.state.outboxes.let_pass() || self.prepare_to_send_slowly(word)
     }
 
     #[cold]
     #[inline(never)]
-    fn may_send_on(&mut self, word: Word) -> bool {
+    fn prepare_to_send_slowly(&mut self, word: Word) -> bool {
         let State {
             contexts, outboxes, ..
         } = &mut self.state;
@@ -73,7 +73,7 @@ impl<T: Transport> Core<T> {
         let total = buffer.len();
         let mut tried = false;
         // The rest of a message follows its first part, whatever its receiver has asked for meanwhile.
-        if done > 0 || self.may_send(word) && self.state.is_eager(to, word, total) {
+        if done > 0 || self.prepare_to_send(word) && self.state.is_eager(to, word, total) {
             match self
                 .transport
                 .try_send(to, [bits, word.0], buffer.bytes(), done)
@@ -127,7 +127,7 @@ impl<T: Transport> Core<T> {
         slot.word = word;
         let (to, bits, bytes) = (slot.peer, slot.bits, slot.total);
         let contexts = &self.state.contexts;
-        if done == 0 && contexts.refuse(word.context(), header::tag_of(bits)) {
+        if done == 0 && contexts.refuses(word.context(), header::tag_of(bits)) {
             Err(Error::Revoked)
         } else if let Some(how) = self.state.peers[to.index()].gone {
             self.state.requests.complete(send, Outcome::Gone(to, how));
@@ -177,7 +177,7 @@ impl<T: Transport> Core<T> {
         let (header, what) = self.announcement(send)?;
         if let Err(error) = self.transmit(to, header, what, 0) {
             // Nobody knows of it, so nothing has to be withdrawn.
-            self.answered_by(to);
+            self.count_answer(to);
             self.state.requests.at_mut(send).stage = Stage::Waiting;
             return Err(error);
         }
@@ -239,7 +239,7 @@ impl<T: Transport> Core<T> {
         if self
             .state
             .contexts
-            .refuse(word.context(), header::tag_of(bits))
+            .refuses(word.context(), header::tag_of(bits))
         {
             return;
         }

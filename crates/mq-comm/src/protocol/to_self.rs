@@ -88,7 +88,7 @@ impl<T: Transport> Core<T> {
             return (self.state.requests.add(new(stage, buffer)), sent);
         }
         self.look_around();
-        let refused = (self.state.contexts).refuse(word.context(), header::tag_of(bits));
+        let refused = (self.state.contexts).refuses(word.context(), header::tag_of(bits));
         let name = self.state.requests.add(new(Stage::Waiting, buffer));
         if refused {
             return (name, Err(Error::Revoked));
@@ -117,7 +117,7 @@ impl<T: Transport> Core<T> {
         bytes: &[u8],
     ) -> Result<(), Error> {
         self.look_around();
-        if (self.state.contexts).refuse(word.context(), header::tag_of(bits)) {
+        if (self.state.contexts).refuses(word.context(), header::tag_of(bits)) {
             return Err(Error::Revoked);
         }
         self.tell_itself([bits, word.0], bytes)?;

@@ -173,13 +173,13 @@ impl State {
     fn quicker_way(&mut self, from: Process, bytes: usize, is_shared: bool) -> Chosen {
         let class = class_of(bytes, is_shared);
         let peer = &mut self.peers[from.index()];
-        let only_by_ring = peer.only_by_ring[usize::from(is_shared)];
-        if bytes < 1 << SHORTEST && bytes <= self.eager.limit && !only_by_ring {
+        let is_unreadable = peer.is_unreadable(is_shared);
+        if bytes < 1 << SHORTEST && bytes <= self.eager.limit && !is_unreadable {
             // Mostly announced because this process was flooded; it would be timed with far longer ones.
             return Chosen::always(Way::Read);
         }
         peer.last_large_class = Some(class as u8);
-        if only_by_ring {
+        if is_unreadable {
             return Chosen::always(Way::Ring);
         }
         let pick = self.ways.classes[class].next();
@@ -203,7 +203,7 @@ impl State {
             up_to: u32::MAX,
         };
         let is_fixed =
-            self.ways.single_copy_from.is_some() || self.peers[from.index()].only_by_ring[0];
+            self.ways.single_copy_from.is_some() || self.peers[from.index()].memory_is_unreadable;
         let Lengths { more_than, up_to } = if is_fixed {
             any
         } else {
@@ -221,7 +221,7 @@ impl State {
         let class = class_of(bytes, false);
         peer.last_large_class = Some(class as u8);
         self.ways.single_copy_from.is_none()
-            && !peer.only_by_ring[0]
+            && !peer.memory_is_unreadable
             && self.ways.classes[class].came_unasked(bytes, self.ways.sent)
     }
 
@@ -235,16 +235,21 @@ impl State {
     /// The bytes of a message cannot be copied from where they lie, in a process's own memory or in its
     /// shared buffers.
     pub(super) fn on_read_refused(&mut self, from: Process, chosen: Chosen, is_shared: bool) {
-        self.peers[from.index()].only_by_ring[usize::from(is_shared)] = true;
+        let peer = &mut self.peers[from.index()];
+        if is_shared {
+            peer.shared_buffers_are_unreadable = true;
+        } else {
+            peer.memory_is_unreadable = true;
+        }
         if chosen.pick.is_timed {
-            self.ways.classes[chosen.class].lost();
+            self.ways.classes[chosen.class].on_lost();
         }
     }
 
     /// A process has ended.
     pub(super) fn forget_timed(&mut self, from: Process) {
         let Ways { classes, timed, .. } = &mut self.ways;
-        timed.forget(from, |class| classes[class].lost());
+        timed.forget(from, |class| classes[class].on_lost());
     }
 
     /// The bytes of a receive are to come through a ring.
@@ -285,7 +290,7 @@ impl State {
     /// The bytes of a receive will never come.
     pub(super) fn on_lost(&mut self, receive: Name) {
         if let Some(OnItsWay { class, .. }) = self.ways.timed.take(receive) {
-            self.ways.classes[class].lost();
+            self.ways.classes[class].on_lost();
         }
     }
 
@@ -294,7 +299,7 @@ impl State {
     fn note(&mut self, way: Way, class: usize, bytes: usize) {
         let on_ring = self.ways.timed.of_class(class);
         let now = Moment::now(self.ways.sent);
-        self.ways.classes[class].came(way, bytes, now, on_ring);
+        self.ways.classes[class].on_message(way, bytes, now, on_ring);
     }
 
     /// A large message of this process's has been read, its last bytes are in a ring, or, which is rare, its

@@ -57,7 +57,9 @@ impl<T: Transport> Core<T> {
         into: &mut [u8],
     ) -> Result<Status, Error> {
         let state = &self.state;
-        if state.matching.waiting() | state.obstacles | state.doubt != 0 || state.attention {
+        if state.matching.waiting() | state.obstacles | state.follows_any_source_probe != 0
+            || state.attention
+        {
             return self.receive_slowly(pattern, word, from, into);
         }
         self.keep_want(from)?;
@@ -124,7 +126,7 @@ impl<T: Transport> Core<T> {
                 let status = abort_on_unwind(|| {
                     // SAFETY: the request is over, and the buffer dropped, before this returns.
                     let hand = unsafe { self.state.lend(pattern, from, into) };
-                    let begun = self.gone(process, how, Some(&hand));
+                    let begun = self.on_end(process, how, Some(&hand));
                     let begun = begun.or_else(|error| self.bear_in_hand(&hand, error));
                     self.see_through(hand.request, Some(&hand), begun)
                 });
@@ -142,8 +144,8 @@ impl<T: Transport> Core<T> {
         from: Process,
         into: &mut [u8],
     ) -> Result<Status, Error> {
-        if self.state.doubt != 0 {
-            let (from, pattern) = self.meant(from, *pattern);
+        if self.state.follows_any_source_probe != 0 {
+            let (from, pattern) = self.narrow_to_shown(from, *pattern);
             return self.receive(&pattern, word, from, into);
         }
         abort_on_unwind(|| {

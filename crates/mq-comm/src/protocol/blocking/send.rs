@@ -42,7 +42,7 @@ impl<T: Transport> Core<T> {
             // However long it is: while this call waits, nobody could receive it.
             return self.send_to_itself(bits, word, bytes);
         }
-        if self.may_send(word) && self.state.is_eager(to, word, bytes.len()) {
+        if self.prepare_to_send(word) && self.state.is_eager(to, word, bytes.len()) {
             let header = [bits, word.0];
             match self.transport.try_send(to, header, bytes, 0) {
                 Ok(Sent::Whole) => {
@@ -126,7 +126,7 @@ impl<T: Transport> Core<T> {
             return Ok(self.state.take_own(out, pattern, into));
         }
         let is_short = bytes.len() <= AT_ONCE && self.state.is_eager(to, word, bytes.len());
-        if !is_short || !self.may_send(word) {
+        if !is_short || !self.prepare_to_send(word) {
             return Ok(None);
         }
         let sent = match self.transport.try_send(to, [bits, word.0], bytes, 0) {
@@ -167,7 +167,7 @@ impl State {
     /// Copies a message of this process to itself into the buffer of a blocking receive, if that takes it and
     /// no receive or message is before it.
     fn take_own(&mut self, out: &Out<'_>, pattern: &MpiPattern, into: &mut [u8]) -> Option<Status> {
-        if self.matching.waiting() | self.obstacles | self.doubt != 0
+        if self.matching.waiting() | self.obstacles | self.follows_any_source_probe != 0
             || !header::takes(pattern, out.bits, out.word)
         {
             return None;

@@ -34,20 +34,20 @@ impl Contexts {
     /// Whether messages of this context with this tag are neither sent nor taken in, since its communicator is
     /// revoked.
     #[inline(always)]
-    pub(crate) fn refuse(&self, context: u32, tag: i32) -> bool {
-        self.revoked > 0 && self.refuse_some(context, tag)
+    pub(crate) fn refuses(&self, context: u32, tag: i32) -> bool {
+        self.revoked > 0 && self.refuses_if_any_is_revoked(context, tag)
     }
 
     #[cold]
-    fn refuse_some(&self, context: u32, tag: i32) -> bool {
+    fn refuses_if_any_is_revoked(&self, context: u32, tag: i32) -> bool {
         let goes_on = is_of_collectives(context) && is_of_agreement(tag);
         self.is_revoked(Number::of(context)) && !goes_on
     }
 
     /// The same for a receive.
     #[inline(always)]
-    pub(crate) fn refuse_receive(&self, pattern: &MpiPattern) -> bool {
-        self.revoked > 0 && self.refuse_some(pattern.context().0, tag_of(pattern))
+    pub(crate) fn refuses_receive(&self, pattern: &MpiPattern) -> bool {
+        self.revoked > 0 && self.refuses_if_any_is_revoked(pattern.context().0, tag_of(pattern))
     }
 
     /// Whether a process may say that a communicator is revoked: a member, as far as the members are known.

@@ -186,7 +186,7 @@ impl Class {
     /// returns whether the next one has to be announced.
     pub(super) fn came_unasked(&mut self, bytes: usize, sent: u64) -> bool {
         if self.usual == Way::Ring && self.count_one() {
-            self.came(Way::Ring, bytes, Moment::now(sent), 0);
+            self.on_message(Way::Ring, bytes, Moment::now(sent), 0);
         }
         !self.is_by_ring()
     }
@@ -259,7 +259,7 @@ impl Class {
     }
 
     /// A timed message has come, while so many other timed ones are on their way through a ring.
-    pub(super) fn came(&mut self, way: Way, bytes: usize, now: Moment, on_ring: u32) {
+    pub(super) fn on_message(&mut self, way: Way, bytes: usize, now: Moment, on_ring: u32) {
         match &mut self.phase {
             Phase::Look(look) if look.is_beside_others(way, on_ring) => {
                 look.mixed += 1;
@@ -279,14 +279,14 @@ impl Class {
                 let look = *look;
                 self.add(bytes, now);
                 if self.timed.messages == self.group {
-                    self.looked(look, on_ring);
+                    self.on_look_group(look, on_ring);
                 }
             }
             Phase::Rest(rest) if way == self.usual && rest.since_look > rest.check => {
                 let rest = *rest;
                 self.add(bytes, now);
                 if self.timed.messages == self.group {
-                    self.checked(rest);
+                    self.on_rest_group(rest);
                 }
             }
             _ => {}
@@ -294,7 +294,7 @@ impl Class {
     }
 
     /// A timed message will never come.
-    pub(super) fn lost(&mut self) {
+    pub(super) fn on_lost(&mut self) {
         self.forget_time();
         if let Phase::Rest(rest) = &mut self.phase {
             rest.check = rest.since_look + 1;
@@ -308,7 +308,7 @@ impl Class {
     }
 
     /// A group of a look has come.
-    fn looked(&mut self, mut look: Look, on_ring: u32) {
+    fn on_look_group(&mut self, mut look: Look, on_ring: u32) {
         look.note(self.timed.pace());
         self.timed = Group::NONE;
         if look.came < self.look() {
@@ -380,14 +380,14 @@ impl Class {
     }
 
     /// A group between two looks has come.
-    fn checked(&mut self, mut rest: Rest) {
+    fn on_rest_group(&mut self, mut rest: Rest) {
         let pace = self.timed.pace();
         self.forget_time();
         let known = &mut self.known[self.usual as usize];
         if *known == u32::MAX {
             *known = pace;
         }
-        let change = rest.checked(pace, *known, self.trust, self.group);
+        let change = rest.note(pace, *known, self.trust, self.group);
         if change != Change::None && !rest.is_due() {
             self.reason.is_sure = change == Change::Sure;
             self.reason.is_early = rest.bring_forward();

@@ -107,7 +107,7 @@ impl Rest {
     }
 
     /// A timed group has come at this pace, where another is `known`.
-    pub(super) fn checked(&mut self, pace: u32, known: u32, trust: Trust, group: u32) -> Change {
+    pub(super) fn note(&mut self, pace: u32, known: u32, trust: Trust, group: u32) -> Change {
         if pace - pace / 5 <= known && pace >= known - known / 4 {
             (self.strange, self.unlike) = (0, 0);
             self.check = self.since_look + CHECK * group;

@@ -60,7 +60,7 @@ impl Run {
         let Pick { way, is_timed, .. } = self.class.next();
         self.now += Duration::from_nanos(nanos[way as usize]);
         if is_timed {
-            self.class.came(way, BYTES, at(self.now), 0);
+            self.class.on_message(way, BYTES, at(self.now), 0);
         }
         way
     }
@@ -154,7 +154,7 @@ fn what_is_sent_meanwhile_counts() {
         now.at += Duration::from_nanos(nanos);
         now.sent += sent as u64;
         if pick.is_timed {
-            class.came(pick.way, BYTES, now, 0);
+            class.on_message(pick.way, BYTES, now, 0);
         }
     }
     assert_eq!(class.usual, Way::Read);
@@ -283,7 +283,7 @@ fn a_look_that_another_asks_for_begins_with_the_ring_at_the_same_time() {
 
     let mut run = Run::new(class());
     run.many(GROUP_LEAST + LOOK, RING_IS_QUICKER);
-    run.class.came(Way::Ring, BYTES, at(run.now), 1);
+    run.class.on_message(Way::Ring, BYTES, at(run.now), 1);
     run.class.time_soon();
     assert!(
         !run.class.reason.is_asked_for,
@@ -312,8 +312,8 @@ fn what_comes_beside_the_others_is_not_counted() {
         run.now += Duration::from_nanos(1);
         let Pick { way, is_timed, .. } = run.class.next();
         assert!(is_timed);
-        run.class.came(way, BYTES, at(run.now), 1);
-        run.class.came(Way::Ring, BYTES, at(run.now), 1);
+        run.class.on_message(way, BYTES, at(run.now), 1);
+        run.class.on_message(Way::Ring, BYTES, at(run.now), 1);
     }
     assert_eq!(
         run.class.look_in_progress().least[Way::Read as usize],
@@ -354,7 +354,7 @@ fn a_look_beside_which_the_ring_never_empties_is_given_up() {
     while run.class.looked_at().is_some() {
         assert!(run.class.look_in_progress().mixed <= MIXED * LOOK);
         let way = run.class.next().way;
-        run.class.came(way, BYTES, at(run.now), 1);
+        run.class.on_message(way, BYTES, at(run.now), 1);
     }
     assert_eq!(run.class.usual, Way::Ring);
     assert!(run.class.rest().between > LOOK * REST_LEAST);
@@ -365,7 +365,7 @@ fn a_look_beside_which_the_ring_never_empties_is_given_up() {
         in_looks += u32::from(run.class.looked_at().is_some());
         run.now += Duration::from_micros(if i < MANY / 2 { 30 } else { 90 });
         if is_timed {
-            run.class.came(way, BYTES, at(run.now), 1);
+            run.class.on_message(way, BYTES, at(run.now), 1);
         }
     }
     assert!(in_looks < MANY / 32, "{in_looks}");
@@ -385,13 +385,13 @@ fn a_wide_window_comes_to_an_end_of_its_look() {
             if way == Way::Ring {
                 on_ring += u32::from(is_timed);
             } else if is_timed {
-                run.class.came(way, BYTES, at(run.now), on_ring);
+                run.class.on_message(way, BYTES, at(run.now), on_ring);
             }
         }
         while on_ring > 0 {
             on_ring -= 1;
             run.now += Duration::from_micros(60);
-            run.class.came(Way::Ring, BYTES, at(run.now), on_ring);
+            run.class.on_message(Way::Ring, BYTES, at(run.now), on_ring);
         }
     }
     assert_eq!(run.class.usual, Way::Read);
@@ -412,7 +412,7 @@ fn looks_have_no_echo() {
                     Duration::from_micros(if pick.way == Way::Ring { 30 } else { 60 });
                 let now = both[from].now;
                 if pick.is_timed {
-                    both[from].class.came(pick.way, BYTES, at(now), 0);
+                    both[from].class.on_message(pick.way, BYTES, at(now), 0);
                 }
                 if pick.begins_look {
                     both[1 - from].class.time_soon();
@@ -436,7 +436,7 @@ fn messages_that_never_come_decide_nothing() {
         let Pick { way, is_timed, .. } = class.next();
         assert_eq!(way, Way::Ring);
         if is_timed {
-            class.lost();
+            class.on_lost();
         }
     }
 }
@@ -450,7 +450,7 @@ fn nothing_overflows() {
             for _ in 0..50_000 {
                 let way = run.class.next().way;
                 run.now += Duration::from_nanos(nanos[way as usize]);
-                run.class.came(way, bytes, at(run.now), 0);
+                run.class.on_message(way, bytes, at(run.now), 0);
             }
         }
     }
