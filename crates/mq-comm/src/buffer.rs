@@ -36,18 +36,18 @@ enum Kind {
     /// Lent for writing.
     Exclusive,
     /// A vector taken apart, or a shared buffer.
-    Owned(Owned),
+    Owned(Parts),
     /// An `Rc` or `Arc`: others read the elements too.
-    Counted(Owned),
+    Counted(Parts),
 }
 
 #[derive(Clone, Copy)]
-struct Owned {
+struct Parts {
     /// The type of a vector's elements, or of the shared buffer, or of the `Rc` or `Arc`.
-    element: TypeId,
-    /// A vector's; or the address of what a shared buffer is made of, which has no variant of its own, because
-    /// every request would have to check for it when it ends; or the address where the `Rc` or `Arc` is.
-    capacity: usize,
+    made_of: TypeId,
+    /// The capacity of a vector; or the address of what a shared buffer is made of, which has no variant of its own,
+    /// because every request would have to check for it when it ends; or the address where the `Rc` or `Arc` is.
+    capacity_or_address: usize,
     /// Drops whatever it is whose parts these are.
     free: unsafe fn(NonNull<u8>, usize),
 }
@@ -84,9 +84,9 @@ impl Buffer {
     /// A vector that is handed over.
     pub(crate) fn owned<T: Plain>(elements: Vec<T>) -> Self {
         let mut elements = ManuallyDrop::new(elements);
-        let owned = Owned {
-            element: TypeId::of::<T>(),
-            capacity: elements.capacity(),
+        let parts = Parts {
+            made_of: TypeId::of::<T>(),
+            capacity_or_address: elements.capacity(),
             free: free::<T>,
         };
         // Not the slice's address: it is freed by this one, with all that the vector has room for.
@@ -94,7 +94,7 @@ impl Buffer {
         Self {
             bytes: size_of_val(elements.as_slice()),
             at: at.map_or(NonNull::dangling(), NonNull::cast),
-            kind: Kind::Owned(owned),
+            kind: Kind::Owned(parts),
         }
     }
 
@@ -107,15 +107,15 @@ impl Buffer {
         at: NonNull<u8>,
         bytes: usize,
     ) -> Self {
-        let owned = Owned {
-            element: TypeId::of::<SharedBuffer<T>>(),
-            capacity: Box::into_raw(Box::new(handed)).expose_provenance(),
+        let parts = Parts {
+            made_of: TypeId::of::<SharedBuffer<T>>(),
+            capacity_or_address: Box::into_raw(Box::new(handed)).expose_provenance(),
             free: free_shared,
         };
         Self {
             at,
             bytes,
-            kind: Kind::Owned(owned),
+            kind: Kind::Owned(parts),
         }
     }
 
@@ -133,9 +133,9 @@ impl Buffer {
         Self {
             at,
             bytes,
-            kind: Kind::Counted(Owned {
-                element: TypeId::of::<C>(),
-                capacity: counted.expose_provenance(),
+            kind: Kind::Counted(Parts {
+                made_of: TypeId::of::<C>(),
+                capacity_or_address: counted.expose_provenance(),
                 free: free_counted::<C>,
             }),
         }
@@ -229,16 +229,16 @@ impl Buffer {
         self.is_marked(TypeId::of::<SharedBuffer<T>>())
     }
 
-    fn is_marked(&self, element: TypeId) -> bool {
-        matches!(&self.kind, Kind::Owned(owned) if owned.element == element)
+    fn is_marked(&self, made_of: TypeId) -> bool {
+        matches!(&self.kind, Kind::Owned(parts) if parts.made_of == made_of)
     }
 
     /// The vector that was handed over, if its elements were of this type.
     pub(crate) fn into_vec<T: Plain>(self) -> Option<Vec<T>> {
-        let Kind::Owned(owned) = self.kind else {
+        let Kind::Owned(parts) = self.kind else {
             return None;
         };
-        if owned.element != TypeId::of::<T>() {
+        if parts.made_of != TypeId::of::<T>() {
             return None;
         }
         let this = ManuallyDrop::new(self);
@@ -247,33 +247,33 @@ impl Buffer {
         let at = this.at.cast::<T>().as_ptr();
         // SAFETY: the parts are those of a `Vec<T>`, as its type says, which is not dropped here;
         // its first `len` elements were there when it was handed over.
-        Some(unsafe { Vec::from_raw_parts(at, len, owned.capacity) })
+        Some(unsafe { Vec::from_raw_parts(at, len, parts.capacity_or_address) })
     }
 
     /// The shared buffer that was handed over, if its elements were of this type and its world still exists.
     pub(crate) fn into_shared<T: Plain>(self) -> Option<SharedBuffer<T>> {
-        let Kind::Owned(owned) = self.kind else {
+        let Kind::Owned(parts) = self.kind else {
             return None;
         };
-        if owned.element != TypeId::of::<SharedBuffer<T>>() {
+        if parts.made_of != TypeId::of::<SharedBuffer<T>>() {
             return None;
         }
         let _ = ManuallyDrop::new(self);
-        let handed = ptr::with_exposed_provenance_mut::<HandedOver>(owned.capacity);
+        let handed = ptr::with_exposed_provenance_mut::<HandedOver>(parts.capacity_or_address);
         // SAFETY: it is that of a shared buffer, as its type says, which is not dropped here.
         unsafe { Box::from_raw(handed) }.back()
     }
 
     /// What was handed over, if it was of this type, whose elements have several owners.
     pub(crate) fn into_counted<C: 'static>(self) -> Option<C> {
-        let Kind::Counted(owned) = self.kind else {
+        let Kind::Counted(parts) = self.kind else {
             return None;
         };
-        if owned.element != TypeId::of::<C>() {
+        if parts.made_of != TypeId::of::<C>() {
             return None;
         }
         let _ = ManuallyDrop::new(self);
-        let counted = ptr::with_exposed_provenance_mut::<C>(owned.capacity);
+        let counted = ptr::with_exposed_provenance_mut::<C>(parts.capacity_or_address);
         // SAFETY: `counted` has left it there, and it is not dropped here.
         Some(*unsafe { Box::from_raw(counted) })
     }
@@ -282,9 +282,9 @@ impl Buffer {
 impl Drop for Buffer {
     #[inline]
     fn drop(&mut self) {
-        if let Kind::Owned(owned) | Kind::Counted(owned) = self.kind {
+        if let Kind::Owned(parts) | Kind::Counted(parts) = self.kind {
             // SAFETY: the parts of what is handed to nobody else.
-            unsafe { (owned.free)(self.at, owned.capacity) };
+            unsafe { (parts.free)(self.at, parts.capacity_or_address) };
         }
     }
 }
@@ -311,7 +311,7 @@ impl<T: Plain> Content for &mut [T] {}
 
 pub(crate) mod sealed {
     use super::{Buffer, Plain, SharedBuffer, slice};
-    use crate::shared_buffer::sealed::Owned;
+    use crate::shared_buffer::sealed::HandOver;
 
     pub trait Content: Sized {
         /// Whether the request may keep it forever.

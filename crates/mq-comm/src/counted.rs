@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::buffer::{Buffer, Content, sealed};
 use crate::plain::Plain;
-use crate::shared_buffer::{Sendable, sealed::Owned};
+use crate::shared_buffer::{Sendable, sealed::HandOver};
 
 macro_rules! is_sent {
     ($($counted:ty),*) => {$(
@@ -28,7 +28,7 @@ macro_rules! is_sent {
         }
 
         #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
-        impl<E: Plain> Owned for $counted {
+        impl<E: Plain> HandOver for $counted {
             fn is_of(&self, _process: *const ()) -> bool {
                 true
             }

@@ -261,7 +261,7 @@ impl<E: Plain> Owned for SharedBuffer<E> {}
     note = "borrowed memory is sent inside of `world.scope(|s| ...)`, by `s.isend`",
     note = "for a short array or slice: `.to_vec()`"
 )]
-pub trait Sendable: crate::Content + sealed::Owned {}
+pub trait Sendable: crate::Content + sealed::HandOver {}
 
 impl<E: Plain> Sendable for Vec<E> {}
 impl<E: Plain> Sendable for SharedBuffer<E> {}
@@ -271,7 +271,7 @@ pub(crate) mod sealed {
 
     use super::{Buffer, HandedOver, Plain, SharedBuffer};
 
-    pub trait Owned {
+    pub trait HandOver {
         /// Whether a request of the process at this address may have it: a shared buffer is a part of the
         /// memory of its own world, which may end before another.
         fn is_of(&self, process: *const ()) -> bool;
@@ -283,7 +283,7 @@ pub(crate) mod sealed {
     }
 
     #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
-    impl<E: Plain> Owned for Vec<E> {
+    impl<E: Plain> HandOver for Vec<E> {
         fn is_of(&self, _process: *const ()) -> bool {
             true
         }
@@ -298,7 +298,7 @@ pub(crate) mod sealed {
     }
 
     #[allow(private_interfaces, reason = "sealed: nobody else can name it")]
-    impl<E: Plain> Owned for SharedBuffer<E> {
+    impl<E: Plain> HandOver for SharedBuffer<E> {
         fn is_of(&self, process: *const ()) -> bool {
             (self.world.as_ref()).is_none_or(|world| Rc::as_ptr(world).cast() == process)
         }

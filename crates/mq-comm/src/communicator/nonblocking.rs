@@ -102,7 +102,7 @@ impl<T: Transport> Communicator<T> {
     ) -> Result<Request<B, T>, Refused<B>> {
         let (process, bits) = match self
             .outgoing(to, tag)
-            .and_then(|to| self.own(&elements, to))
+            .and_then(|to| self.unless_foreign(&elements, to))
         {
             Ok(outgoing) => outgoing,
             Err(error) => {
@@ -138,15 +138,16 @@ impl<T: Transport> Communicator<T> {
         tag: impl Into<TagSelector>,
     ) -> Result<Request<B, T>, Refused<B>> {
         let incoming = self.incoming(from.into(), tag.into());
-        let (process, pattern) = match incoming.and_then(|from| self.own(&elements, from)) {
-            Ok(incoming) => incoming,
-            Err(error) => {
-                return Err(Refused {
-                    error,
-                    buffer: elements,
-                });
-            }
-        };
+        let (process, pattern) =
+            match incoming.and_then(|from| self.unless_foreign(&elements, from)) {
+                Ok(incoming) => incoming,
+                Err(error) => {
+                    return Err(Refused {
+                        error,
+                        buffer: elements,
+                    });
+                }
+            };
         let mut core = self.inner.core();
         let buffer = elements.hand_over();
         let (name, begun) = core.start_receive(pattern, process, buffer, NONE);
@@ -154,8 +155,8 @@ impl<T: Transport> Communicator<T> {
         self.begun(name, begun)
     }
 
-    /// Passes on what was found out about the other end, if the buffer belongs to this world.
-    fn own<B: Sendable, R>(&self, buffer: &B, end: R) -> Result<R, Error> {
+    /// Passes on what was found out about the other end, unless the buffer belongs to another world.
+    fn unless_foreign<B: Sendable, R>(&self, buffer: &B, end: R) -> Result<R, Error> {
         if buffer.is_of(self.inner.process()) {
             Ok(end)
         } else {
