@@ -110,7 +110,7 @@ use waits::Waits;
 use ways::Ways;
 
 pub(crate) use blocking::Out;
-pub(crate) use contexts::{Number, Offer, is_of_collectives};
+pub(crate) use contexts::{Agreed, Number, Offer, is_of_collectives};
 pub(crate) use follow::Follow;
 pub(crate) use leave::Failures;
 pub(crate) use receive::{Hand, peer_of};

@@ -11,9 +11,8 @@ use std::rc::Rc;
 use mq_shm::Process;
 
 use super::Communicator;
-use super::number::{self, FURTHER};
 use crate::error::Error;
-use crate::protocol::{Number, Offer};
+use crate::protocol::{Agreed, Number, Offer};
 use crate::steps::{Step, step};
 use crate::transport::Transport;
 
@@ -60,9 +59,13 @@ fn offer_of(&[.., low, high, later]: &WishAndOffer) -> Offer {
     Offer::of_words([low, high, later])
 }
 
-/// What rank 0 tells a rank: the words that are [agreed](number::agreed); after a split, also the ranks that share the
-/// number with it, in their new order.
-type Verdict = ([u32; 2], Rc<[u32]>);
+/// What rank 0 tells a rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Verdict {
+    agreed: Agreed,
+    /// After a split: the ranks that share the number with it, in their new order.
+    ranks: Rc<[u32]>,
+}
 
 /// What rank 0 tells each rank, given what all said of the numbers from `first` on.
 fn verdicts(all: &[WishAndOffer], first: Number) -> Result<Vec<Verdict>, Error> {
@@ -73,9 +76,10 @@ fn verdicts(all: &[WishAndOffer], first: Number) -> Result<Vec<Verdict>, Error> 
     if dups > 0 && dups < wishes.len() {
         return Err(disagree());
     }
-    let agreed = number::agreed(all.iter().map(offer_of), first);
-    let mut verdicts = vec![(agreed, Rc::default()); all.len()];
-    if agreed[0] == FURTHER {
+    let agreed = Offer::agreed(all.iter().map(offer_of), first);
+    let ranks = Rc::default();
+    let mut verdicts = vec![Verdict { agreed, ranks }; all.len()];
+    if let Agreed::AskFrom(_) = agreed {
         return Ok(verdicts);
     }
     let mut parts: Vec<(u32, i32, u32)> = (0..)
@@ -89,7 +93,7 @@ fn verdicts(all: &[WishAndOffer], first: Number) -> Result<Vec<Verdict>, Error> 
     for part in parts.chunk_by(|one, other| one.0 == other.0) {
         let ranks: Rc<[u32]> = part.iter().map(|&(.., rank)| rank).collect();
         for &rank in &*ranks {
-            verdicts[rank as usize].1 = ranks.clone();
+            verdicts[rank as usize].ranks = ranks.clone();
         }
     }
     Ok(verdicts)
@@ -163,7 +167,7 @@ impl<T: Transport> Communicator<T> {
             self.unless_revoked()?;
         }
         let agreed = self.agree_on_number("dup or split", |first, offer| {
-            let words = |(agreed, ranks): &Verdict| [&agreed[..], &**ranks].concat();
+            let words = |verdict: &Verdict| [&verdict.agreed.words()[..], &verdict.ranks].concat();
             self.ask(wish.said(offer), |all| verdicts(all, first), words)
         })?;
         step(Step::NumberAgreed);
@@ -173,8 +177,12 @@ impl<T: Transport> Communicator<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::number::NUMBER;
     use super::*;
+
+    fn verdict<const RANKS: usize>(agreed: Agreed, ranks: [u32; RANKS]) -> Verdict {
+        let ranks = Rc::from(ranks);
+        Verdict { agreed, ranks }
+    }
 
     fn said(wish: Wish, free: u64, later: u32) -> WishAndOffer {
         let later = Number(later);
@@ -205,12 +213,12 @@ mod tests {
         let all = [said(Wish::Dup, 0b0110, 64), said(Wish::Dup, 0b1100, 70)];
         assert_eq!(
             verdicts(&all, Number(128)).unwrap(),
-            [0, 1].map(|_| ([NUMBER, 130], Rc::from([])))
+            [0, 1].map(|_| verdict(Agreed::Free(Number(130)), []))
         );
         let all = [said(Wish::Dup, 0b01, 64), said(Wish::Dup, 0b10, 70)];
         assert_eq!(
             verdicts(&all, Number(0)).unwrap(),
-            [0, 1].map(|_| ([FURTHER, 70], Rc::default()))
+            [0, 1].map(|_| verdict(Agreed::AskFrom(Number(70)), []))
         );
     }
 
@@ -224,11 +232,12 @@ mod tests {
             split(7, -1),
             split(7, 1),
         ];
-        let sevens = || ([NUMBER, 0], Rc::from([3, 0, 4]));
+        let free = Agreed::Free(Number(0));
+        let sevens = || verdict(free, [3, 0, 4]);
         let expected = [
             sevens(),
-            ([NUMBER, 0], Rc::from([1])),
-            ([NUMBER, 0], Rc::from([])),
+            verdict(free, [1]),
+            verdict(free, []),
             sevens(),
             sevens(),
         ];

@@ -100,10 +100,9 @@ impl<T: Transport> Communicator<T> {
         to: impl Into<Rank>,
         tag: impl Into<Tag>,
     ) -> Result<Request<B, T>, Refused<B>> {
-        let (process, bits) = match self
-            .outgoing(to, tag)
-            .and_then(|to| self.unless_foreign(&elements, to))
-        {
+        let outgoing = self.outgoing(to, tag);
+        let outgoing = outgoing.and_then(|to| self.unless_foreign(&elements, to));
+        let (process, bits) = match outgoing {
             Ok(outgoing) => outgoing,
             Err(error) => {
                 return Err(Refused {
@@ -138,16 +137,16 @@ impl<T: Transport> Communicator<T> {
         tag: impl Into<TagSelector>,
     ) -> Result<Request<B, T>, Refused<B>> {
         let incoming = self.incoming(from.into(), tag.into());
-        let (process, pattern) =
-            match incoming.and_then(|from| self.unless_foreign(&elements, from)) {
-                Ok(incoming) => incoming,
-                Err(error) => {
-                    return Err(Refused {
-                        error,
-                        buffer: elements,
-                    });
-                }
-            };
+        let incoming = incoming.and_then(|from| self.unless_foreign(&elements, from));
+        let (process, pattern) = match incoming {
+            Ok(incoming) => incoming,
+            Err(error) => {
+                return Err(Refused {
+                    error,
+                    buffer: elements,
+                });
+            }
+        };
         let mut core = self.inner.core();
         let buffer = elements.hand_over();
         let (name, begun) = core.start_receive(pattern, process, buffer, NONE);

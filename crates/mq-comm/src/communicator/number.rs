@@ -3,25 +3,12 @@
 use super::Communicator;
 use crate::collective::Answered;
 use crate::error::Error;
-use crate::protocol::{Number, Offer};
+use crate::protocol::{Agreed, Number, Offer};
 use crate::transport::Transport;
-
-/// The first word of an answer: the second is the number, or, as none is free at all ranks, the one from which on they
-/// are to say which are.
-pub(super) const NUMBER: u32 = 0;
-pub(super) const FURTHER: u32 = 1;
-
-/// The first two words of an answer, given what all ranks offer of the numbers from `first` on.
-pub(super) fn agreed(offers: impl Iterator<Item = Offer>, first: Number) -> [u32; 2] {
-    match Offer::agreed(offers, first) {
-        Ok(number) => [NUMBER, number.0],
-        Err(later) => [FURTHER, later.0],
-    }
-}
 
 impl<T: Transport> Communicator<T> {
     /// A number that is free at all ranks, and the words that follow it in the answer. `ask` tells the others what this
-    /// rank offers of the numbers from a first one on.
+    /// rank offers of the numbers from a first one on; the answer begins with what is [`Agreed`].
     pub(super) fn agree_on_number(
         &self,
         operation: &'static str,
@@ -40,10 +27,10 @@ impl<T: Transport> Communicator<T> {
                     return Err(error);
                 }
             };
-            match words[..] {
-                [FURTHER, later, ..] => first = Number(later),
-                [NUMBER, number, ..] if offer.has(first, Number(number)) => {
-                    return Ok((Number(number), words.split_off(2)));
+            match words.first_chunk().copied().and_then(Agreed::of_words) {
+                Some(Agreed::AskFrom(later)) => first = later,
+                Some(Agreed::Free(number)) if offer.has(first, number) => {
+                    return Ok((number, words.split_off(2)));
                 }
                 _ => return Err(Error::Disagreement(operation)),
             }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
-use super::{Communicator, number};
+use super::Communicator;
 use crate::collective::{Answered, Matter};
 use crate::error::Error;
 use crate::protocol::{Number, Offer};
@@ -14,10 +14,10 @@ use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 /// A communicator of the ranks that were heard, given what they [offered](Offer::words) of the numbers from `first` on:
-/// the words that are [agreed](number::agreed), then a bit for each rank, set for the members.
+/// what is [agreed](Offer::agreed), then a bit for each rank, set for the members.
 fn decision(all: &[Option<[u32; 3]>], first: Number) -> Vec<u32> {
     let offers = all.iter().flatten().copied().map(Offer::of_words);
-    let mut words = number::agreed(offers, first).to_vec();
+    let mut words = Offer::agreed(offers, first).words().to_vec();
     words.extend(all.chunks(u32::BITS as usize).map(|chunk| {
         let bits = chunk.iter().enumerate();
         bits.fold(0, |word, (at, said)| word | u32::from(said.is_some()) << at)
@@ -252,8 +252,8 @@ impl<T: Transport> Communicator<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::number::{FURTHER, NUMBER};
     use super::*;
+    use crate::protocol::Agreed;
 
     fn heard(free: u64, later: u32) -> Option<[u32; 3]> {
         let later = Number(later);
@@ -266,10 +266,11 @@ mod tests {
         (all[1], all[33], all[34]) = (None, None, heard(0b1100, 70));
         let words = decision(&all, Number(128));
         assert_eq!(words.len(), 4);
-        assert_eq!(words[..2], [NUMBER, 130]);
+        assert_eq!(words[..2], Agreed::Free(Number(130)).words());
         let expected: Vec<u32> = (0..40).filter(|rank| ![1, 33].contains(rank)).collect();
         assert_eq!(members(&words[2..]).collect::<Vec<_>>(), expected);
         let none = decision(&[heard(0b01, 64), heard(0b10, 70), None], Number(0));
-        assert_eq!(none, [FURTHER, 70, 0b011]);
+        assert_eq!(none[..2], Agreed::AskFrom(Number(70)).words());
+        assert_eq!(none[2..], [0b011]);
     }
 }

@@ -33,7 +33,7 @@ use mq_shm::Process;
 use mq_shm::liveness::Gone;
 
 use self::numbers::OFFERED;
-pub(crate) use self::numbers::{Number, Offer};
+pub(crate) use self::numbers::{Agreed, Number, Offer};
 use super::matching::Ended;
 use super::{Core, State, Target};
 use crate::error::Error;

@@ -26,12 +26,12 @@ impl Number {
         self.0 * 2 + 1
     }
 
-    /// Both.
+    /// The user's context, then that of collectives.
     pub(super) const fn contexts(self) -> [u32; 2] {
         [self.user(), self.collectives()]
     }
 
-    /// The number that comes so many after this one, if there is one.
+    /// The number that comes `by` after this one, if there is one.
     pub(super) fn after(self, by: u32) -> Option<Self> {
         self.0.checked_add(by).map(Self)
     }
@@ -65,12 +65,8 @@ impl Offer {
         }
     }
 
-    /// The lowest number that is free at all ranks, given what each offers of the numbers from `first` on;
-    /// otherwise the number from which on they are to offer next.
-    pub(crate) fn agreed(
-        offers: impl Iterator<Item = Self>,
-        first: Number,
-    ) -> Result<Number, Number> {
+    /// What follows from what each rank offers of the numbers from `first` on.
+    pub(crate) fn agreed(offers: impl Iterator<Item = Self>, first: Number) -> Agreed {
         let none = Self {
             free: u64::MAX,
             later: first,
@@ -80,8 +76,35 @@ impl Offer {
             later: all.later.max(offer.later),
         });
         match all.free {
-            0 => Err(all.later),
-            free => Ok(Number(first.0 + free.trailing_zeros())),
+            0 => Agreed::AskFrom(all.later),
+            free => Agreed::Free(Number(first.0 + free.trailing_zeros())),
+        }
+    }
+}
+
+/// What comes of the offers of all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Agreed {
+    /// The lowest number that is free at all ranks.
+    Free(Number),
+    /// None of those offered is: the number from which on the ranks are to offer next.
+    AskFrom(Number),
+}
+
+impl Agreed {
+    /// As one rank tells it to the others.
+    pub(crate) const fn words(self) -> [u32; 2] {
+        match self {
+            Self::Free(Number(number)) => [0, number],
+            Self::AskFrom(Number(number)) => [1, number],
+        }
+    }
+
+    pub(crate) const fn of_words(words: [u32; 2]) -> Option<Self> {
+        match words {
+            [0, number] => Some(Self::Free(Number(number))),
+            [1, number] => Some(Self::AskFrom(Number(number))),
+            _ => None,
         }
     }
 }
