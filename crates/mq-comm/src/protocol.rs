@@ -125,7 +125,7 @@ pub(crate) struct Core<T: Transport> {
     /// The questions of a program that does not wait.
     pub(crate) asked: Asked,
     /// Messages of this process to itself.
-    own: u32,
+    sends_to_itself: u32,
     /// Attempts to send what waits, in the course of further sends.
     attempts: u32,
     /// The process whose messages the blocking receives want, kept from one receive to the next.
@@ -205,7 +205,7 @@ impl<T: Transport> Core<T> {
             state,
             idle: Idle::default(),
             asked: Asked::default(),
-            own: 0,
+            sends_to_itself: 0,
             attempts: 0,
             kept_want: None,
             roll_call: RollCall::default(),

@@ -53,7 +53,7 @@ impl<T: Transport> Communicator<T> {
         // Messages that are already here come first: a caller that asks again and again would otherwise take
         // in more each time than it receives, and never keep the senders waiting.
         if let Some(status) = core.probe(&pattern)? {
-            core.go_on_with_own()?;
+            core.flush_and_advance_rings()?;
             return Ok(Some(status));
         }
         core.look_once(process, &pattern)
@@ -141,7 +141,7 @@ impl<T: Transport> Communicator<T> {
         core.keep_want(process)?;
         // As in `iprobe`; the message is taken out once nothing can go wrong any more.
         if core.probe(&pattern)?.is_some() {
-            core.go_on_with_own()?;
+            core.flush_and_advance_rings()?;
         } else {
             core.take_in_for_probe(process, &pattern)?;
         }
@@ -150,7 +150,7 @@ impl<T: Transport> Communicator<T> {
                 let status = core.state.messages.at(message).status();
                 Ok(Some(self.matched(message, status)))
             }
-            None => core.none_from(process, &pattern).map(|()| None),
+            None => core.check_may_come(process, &pattern).map(|()| None),
         }
     }
 

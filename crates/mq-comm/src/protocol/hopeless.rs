@@ -11,7 +11,7 @@ use crate::transport::Transport;
 
 impl<T: Transport> Core<T> {
     /// Returns an error if a probe for which nothing has come is not to wait.
-    pub(crate) fn none_from(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
+    pub(crate) fn check_may_come(&self, from: Process, pattern: &MpiPattern) -> Result<(), Error> {
         if self.state.contexts.refuses_receive(pattern) {
             return Err(Error::Revoked);
         }

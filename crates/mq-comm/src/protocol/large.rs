@@ -68,7 +68,7 @@ impl<T: Transport> Core<T> {
             return self.fetched(receive, from, name);
         }
         if from == self.state.me {
-            return self.copy_own(receive, name, room);
+            return self.copy_to_itself(receive, name, room);
         }
         self.note_turn(from);
         let is_shared = remote.shared.is_some();

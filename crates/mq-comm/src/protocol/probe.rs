@@ -106,7 +106,7 @@ impl<T: Transport> Core<T> {
     ) -> Result<Option<Status>, Error> {
         self.take_in_for_probe(from, pattern)?;
         match self.probe(pattern)? {
-            None => self.none_from(from, pattern).map(|()| None),
+            None => self.check_may_come(from, pattern).map(|()| None),
             found => Ok(found),
         }
     }
@@ -118,7 +118,7 @@ impl<T: Transport> Core<T> {
         from: Process,
         pattern: &MpiPattern,
     ) -> Result<(), Error> {
-        if self.none_from(from, pattern).is_ok() {
+        if self.check_may_come(from, pattern).is_ok() {
             let shown = self.state.shown;
             let Some(shown) = shown.filter(|&shown| self.transport.is_due(shown)) else {
                 let awaited = Awaited::Message(pattern, from);
@@ -147,7 +147,7 @@ impl<T: Transport> Core<T> {
         pattern: &MpiPattern,
         longest: Duration,
     ) -> Result<(), Error> {
-        if let Err(gone) = self.none_from(from, pattern) {
+        if let Err(gone) = self.check_may_come(from, pattern) {
             return match self.come_before_death(from, pattern)? {
                 true => Ok(()),
                 false => Err(gone),

@@ -78,7 +78,7 @@ impl<T: Transport> Core<T> {
             }
         }
         let mut moved = heard || left < BATCH;
-        moved |= self.go_on_with_own()?;
+        moved |= self.flush_and_advance_rings()?;
         if self.state.deaths.untold > 0 {
             moved = self.tell_of_deaths(moved);
         }
@@ -153,9 +153,9 @@ impl<T: Transport> Core<T> {
         Ok(true)
     }
 
-    /// Sends what waits, and moves what is in rings. Returns whether anything happened.
+    /// Sends what waits, and moves what is in rings, if there is any. Returns whether anything happened.
     #[inline(always)]
-    pub(crate) fn go_on_with_own(&mut self) -> Result<bool, Error> {
+    pub(crate) fn flush_and_advance_rings(&mut self) -> Result<bool, Error> {
         if !self.state.attention {
             return Ok(false);
         }

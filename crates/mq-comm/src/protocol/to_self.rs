@@ -19,13 +19,13 @@ use crate::transport::{Arrived, Transport};
 const LOOK_AROUND_EVERY: u32 = 64;
 
 /// A whole message in the buffer that it is sent from.
-struct Own<'a> {
+struct MessageToItself<'a> {
     from: Process,
     header: [u64; 2],
     bytes: &'a [u8],
 }
 
-impl Arrived for Own<'_> {
+impl Arrived for MessageToItself<'_> {
     #[inline]
     fn source(&self) -> Process {
         self.from
@@ -100,8 +100,8 @@ impl<T: Transport> Core<T> {
     /// Goes round once after some messages of this process's own, and where something waits to be sent: else a
     /// process that only sends to itself would neither hear of others nor go on with what it owes them.
     pub(crate) fn look_around(&mut self) {
-        self.own = self.own.wrapping_add(1);
-        if (self.state.attention || self.own.is_multiple_of(LOOK_AROUND_EVERY))
+        self.sends_to_itself = self.sends_to_itself.wrapping_add(1);
+        if (self.state.attention || self.sends_to_itself.is_multiple_of(LOOK_AROUND_EVERY))
             && let Err(error) = self.progress()
         {
             self.state.failed_elsewhere(error);
@@ -129,7 +129,7 @@ impl<T: Transport> Core<T> {
     /// matched or answered.
     pub(super) fn tell_itself(&mut self, header: [u64; 2], bytes: &[u8]) -> Result<(), Error> {
         let from = self.state.me;
-        let mut message = Own {
+        let mut message = MessageToItself {
             from,
             header,
             bytes,
@@ -140,7 +140,12 @@ impl<T: Transport> Core<T> {
 
     /// Copies an announced message of this process's own into the buffer of its receive, which has room for
     /// so many bytes of it.
-    pub(super) fn copy_own(&mut self, receive: u32, name: Name, room: usize) -> Result<(), Error> {
+    pub(super) fn copy_to_itself(
+        &mut self,
+        receive: u32,
+        name: Name,
+        room: usize,
+    ) -> Result<(), Error> {
         let me = self.state.me;
         let requests = &mut self.state.requests;
         let is_it = |send: &u32| {

@@ -123,7 +123,7 @@ impl<T: Transport> Core<T> {
         } = out;
         if to == self.state.me {
             self.look_around();
-            return Ok(self.state.take_own(out, pattern, into));
+            return Ok(self.state.take_from_itself(out, pattern, into));
         }
         let is_short = bytes.len() <= AT_ONCE && self.state.is_eager(to, word, bytes.len());
         if !is_short || !self.prepare_to_send(word) {
@@ -166,7 +166,12 @@ impl<T: Transport> Core<T> {
 impl State {
     /// Copies a message of this process to itself into the buffer of a blocking receive, if that takes it and
     /// no receive or message is before it.
-    fn take_own(&mut self, out: &Out<'_>, pattern: &MpiPattern, into: &mut [u8]) -> Option<Status> {
+    fn take_from_itself(
+        &mut self,
+        out: &Out<'_>,
+        pattern: &MpiPattern,
+        into: &mut [u8],
+    ) -> Option<Status> {
         if self.matching.waiting() | self.obstacles | self.follows_any_source_probe != 0
             || !header::takes(pattern, out.bits, out.word)
         {
