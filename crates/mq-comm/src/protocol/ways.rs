@@ -93,7 +93,7 @@ impl Ways {
         }
     }
 
-    /// Which messages may come through the ring unasked, if they include one of so many bytes: those of its
+    /// Which messages may come through the ring unasked, if they include one of this many bytes: those of its
     /// class and of the classes around it.
     fn by_ring(&self, bytes: usize) -> Lengths {
         let at = class_of(bytes, false);
@@ -169,7 +169,7 @@ impl State {
         }
     }
 
-    /// The way for so many bytes, where the ways are timed.
+    /// The way for this many bytes, where the ways are timed.
     fn quicker_way(&mut self, from: Process, bytes: usize, is_shared: bool) -> Chosen {
         let class = class_of(bytes, is_shared);
         let peer = &mut self.peers[from.index()];
@@ -195,7 +195,7 @@ impl State {
         }
     }
 
-    /// Which messages a process may send unasked, that is through the ring, given that one of so many bytes
+    /// Which messages a process may send unasked, that is through the ring, given that one of this many bytes
     /// may come that way.
     pub(super) fn may_go_ahead(&self, from: Process, bytes: usize) -> Lengths {
         let any = Lengths {

@@ -9,42 +9,47 @@ pub(super) use self::group::Moment;
 use self::look::Look;
 use self::rest::{Change, Rest, Trust};
 
-/// Messages that are timed together: so many bytes, twice what a ring holds, so that most of them cannot have
-/// lain in it before; and messages at least and at most.
+/// Bytes of the messages that are timed together, a group: twice what a ring holds, so that most of them cannot have
+/// lain in it before.
 const GROUP_BYTES: usize = 2 << 20;
+/// The fewest messages of a group.
 const GROUP_LEAST: u32 = 2;
+/// The most messages of a group.
 const GROUP_MOST: u32 = 128;
 /// Groups by which a way is timed, of which the quickest counts. One more comes first, whose bytes are where
 /// the other way has left them.
 const GROUPS: u32 = 3;
-/// A way replaces another if it is quicker by this part: a sixteenth. An eighth is needed for reading to replace the
-/// ring where messages may go ahead, which is quicker than the ring is while each is asked for, and between the two
-/// ways to read, which are the same if the sender does not come.
-const MARGIN: u32 = 16;
-const WIDE_MARGIN: u32 = 8;
+/// A way replaces another if it is quicker by a sixteenth.
+const MARGIN_DIVISOR: u32 = 16;
+/// An eighth is needed for reading to replace the ring where messages may go ahead, which is quicker than the ring is
+/// while each is asked for, and between the two ways to read, which are the same if the sender does not come.
+const WIDE_MARGIN_DIVISOR: u32 = 8;
 /// From one look to the next there are this many times the messages of one way's share, multiplied by how much longer
 /// the slower ways together take than the quickest: so looks should cost some 3 % of the time.
 const REST: u32 = 32;
-/// The least, if all take as long, and the most, if one takes forever.
+/// The least of this, if all take as long.
 const REST_LEAST: u32 = 8;
+/// The most of this, if one takes forever.
 const REST_MOST: u32 = 2048;
-/// How often that is doubled at most: once after each look that finds the same.
-const TRUST: u32 = 5;
+/// How often the rest is doubled at most: once after each look that finds the same.
+const MOST_DOUBLINGS: u32 = 5;
 
-/// Between two looks, one group in [`CHECK`] is timed. If it has taken a quarter longer than those of the last look, or
-/// a quarter less, it is odd, and the next one is timed too. After [`ODD_GROUPS`] of them in a row the next look comes
-/// immediately, unless looks would then take more than twice the time that they may; if they take [`UNLIKE`] times as
-/// long, or as short, it comes after the messages of [`EARLY_WAIT_LOOKS`] looks. Each early look that changed nothing
-/// doubles that, too.
-const CHECK: u32 = 8;
+/// Between two looks, one group in this many is timed. If it has taken a quarter longer than those of the last look, or
+/// a quarter less, it is odd, and the next one is timed too.
+const GROUPS_PER_CHECK: u32 = 8;
+/// After this many odd groups in a row the next look comes immediately, unless looks would then take more than twice
+/// the time that they may.
 const ODD_GROUPS: u32 = 2;
-const UNLIKE: u32 = 2;
+/// An odd group is unlike those of the last look if it has taken this many times as long, or as short.
+const UNLIKE_FACTOR: u32 = 2;
+/// If the odd groups are unlike, the next look comes after the messages of this many looks. Each early look that
+/// changed nothing doubles that, too.
 const EARLY_WAIT_LOOKS: u32 = 2;
 
-/// This many odd groups in a row are a change, however many looks found nothing and whenever the last one was: eight
-/// that differ [`UNLIKE`] times, or 32 that differ by a quarter. Each look that came for this and changed nothing
-/// doubles the number.
+/// This many unlike groups in a row are a change, however many looks found nothing and whenever the last one was. Each
+/// look that came for this and changed nothing doubles the number.
 const CERTAIN_UNLIKE_GROUPS: u32 = 8;
+/// So are this many odd ones.
 const CERTAIN_GROUPS: u32 = 32;
 
 /// How many messages may have been asked for before one comes; more are taken for lost.
@@ -79,7 +84,7 @@ enum Phase {
 struct Reason {
     /// It comes before it was due.
     is_early: bool,
-    /// So many groups in a row are a change.
+    /// Enough groups in a row were odd to be sure of a change.
     is_sure: bool,
     /// Another process has asked for it, or for it to begin anew.
     is_asked_for: bool,
@@ -119,7 +124,7 @@ pub(super) struct Class {
 }
 
 impl Class {
-    /// Messages of at least so many bytes, up to the next power of two, which come by this way at first.
+    /// Messages of at least this many bytes, up to the next power of two, which come by this way at first.
     pub(super) fn new(bytes: usize, usual: Way) -> Self {
         let messages = u32::try_from(GROUP_BYTES / bytes.max(1)).unwrap_or(u32::MAX);
         let group = messages.clamp(GROUP_LEAST, GROUP_MOST);
@@ -182,7 +187,7 @@ impl Class {
         is_at_rest && self.usual == Way::Ring
     }
 
-    /// A message has come through the ring unasked, and so many bytes of large messages have been sent so far;
+    /// A message has come through the ring unasked, and `sent` bytes of large messages have been sent so far;
     /// returns whether the next one has to be announced.
     pub(super) fn came_unasked(&mut self, bytes: usize, sent: u64) -> bool {
         if self.usual == Way::Ring && self.count_one() {
@@ -258,7 +263,7 @@ impl Class {
         self.last = None;
     }
 
-    /// A timed message has come, while so many other timed ones are on their way through a ring.
+    /// A timed message has come, while `on_ring` other timed ones are on their way through a ring.
     pub(super) fn on_message(&mut self, way: Way, bytes: usize, now: Moment, on_ring: u32) {
         match &mut self.phase {
             Phase::Look(look) if look.is_beside_others(way, on_ring) => {
@@ -323,12 +328,12 @@ impl Class {
         self.look_at(look.go_on_with(next, on_ring, self.look()));
     }
 
-    /// The part, one in so many, by which one way has to be quicker to replace another.
-    const fn little(&self, usual: Way, other: Way) -> u32 {
+    /// Another way replaces the usual one if it is quicker by the time of the usual one divided by this.
+    const fn margin_divisor(&self, usual: Way, other: Way) -> u32 {
         match (usual, other) {
-            (Way::Ring, _) if self.may_go_ahead => WIDE_MARGIN,
-            (Way::Read, Way::ReadAlone) | (Way::ReadAlone, Way::Read) => WIDE_MARGIN,
-            _ => MARGIN,
+            (Way::Ring, _) if self.may_go_ahead => WIDE_MARGIN_DIVISOR,
+            (Way::Read, Way::ReadAlone) | (Way::ReadAlone, Way::Read) => WIDE_MARGIN_DIVISOR,
+            _ => MARGIN_DIVISOR,
         }
     }
 
@@ -343,7 +348,7 @@ impl Class {
         for &way in self.ways() {
             let pace = paces[way as usize];
             longer += u64::from(pace - quickest);
-            if pace < least && pace < usual - usual / self.little(before, way) {
+            if pace < least && pace < usual - usual / self.margin_divisor(before, way) {
                 (self.usual, least) = (way, pace);
             }
         }
@@ -351,7 +356,7 @@ impl Class {
         let rest = u64::from(REST) * longer / u64::from(quickest);
         let rest = u32::try_from(rest).unwrap_or(REST_MOST);
         if self.usual == before {
-            self.trust.same = TRUST.min(self.trust.same + 1);
+            self.trust.same = MOST_DOUBLINGS.min(self.trust.same + 1);
             let Reason {
                 is_early, is_sure, ..
             } = self.reason;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// A message came after a pause if it came so many times as long after the previous one as all others of
+/// A message came after a pause if it came this many times as long after the previous one as all others of
 /// its group together took; that interval says nothing.
 const PAUSE: u64 = 2;
 
@@ -40,7 +40,7 @@ impl Group {
         longest: (0, 0),
     };
 
-    /// A message of so many bytes came now, and the previous one at `last`.
+    /// A message of this many bytes came now, and the previous one at `last`.
     pub(super) fn add(&mut self, bytes: usize, last: Moment, now: Moment) {
         let nanos = (now.at - last.at).as_nanos() as u64;
         let bytes = bytes as u64 + (now.sent - last.sent);

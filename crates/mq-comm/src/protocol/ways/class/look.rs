@@ -7,17 +7,18 @@ use super::{MIXED, WAYS, Way};
 pub(super) struct Look {
     /// All messages come by this way, which is timed.
     pub(super) way: Way,
-    /// Messages that have come since it is looked at, and those that came beside others; with more than so many of
-    /// these, the look ends.
+    /// Messages that have come by this way since the look at it began.
     pub(super) came: u32,
+    /// Messages that came beside others on their way through a ring.
     pub(super) mixed: u32,
+    /// With more of these, the look ends without an answer.
     pub(super) most_mixed: u32,
     /// Picoseconds per byte for each way, in the quickest group so far.
     pub(super) least: [u32; WAYS],
 }
 
 impl Look {
-    /// Begins, where a way is looked at for so many messages.
+    /// Begins, where a way is looked at for this many messages.
     pub(super) const fn new(messages: u32) -> Self {
         Self {
             way: Way::Ring,
@@ -28,7 +29,7 @@ impl Look {
         }
     }
 
-    /// Goes on with another way, while so many timed messages are on their way through a ring.
+    /// Goes on with another way, while `on_ring` timed messages are on their way through a ring.
     pub(super) const fn go_on_with(self, way: Way, on_ring: u32, messages: u32) -> Self {
         Self {
             way,

@@ -1,24 +1,25 @@
 //! Between two looks.
 
 use super::{
-    CERTAIN_GROUPS, CERTAIN_UNLIKE_GROUPS, CHECK, EARLY_WAIT_LOOKS, GROUPS, ODD_GROUPS, TRUST,
-    UNDER_WAY, UNLIKE,
+    CERTAIN_GROUPS, CERTAIN_UNLIKE_GROUPS, EARLY_WAIT_LOOKS, GROUPS, GROUPS_PER_CHECK,
+    MOST_DOUBLINGS, ODD_GROUPS, UNDER_WAY, UNLIKE_FACTOR,
 };
 
 /// Looks in a row that have found the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trust {
     pub(super) same: u32,
-    /// Those of them that came early, and those that came for what seemed sure.
+    /// Those of them that came early.
     pub(super) in_vain: u32,
+    /// Those of them that came for what seemed sure.
     pub(super) sure_in_vain: u32,
 }
 
 impl Trust {
     /// A look has changed nothing.
     pub(super) fn was_in_vain(&mut self, is_early: bool, is_sure: bool) {
-        self.in_vain = TRUST.min(self.in_vain + u32::from(is_early));
-        self.sure_in_vain = TRUST.min(self.sure_in_vain + u32::from(is_sure));
+        self.in_vain = MOST_DOUBLINGS.min(self.in_vain + u32::from(is_early));
+        self.sure_in_vain = MOST_DOUBLINGS.min(self.sure_in_vain + u32::from(is_sure));
     }
 }
 
@@ -27,14 +28,15 @@ impl Trust {
 pub(super) struct Rest {
     /// Messages since the last look.
     pub(super) since_look: u32,
-    /// Messages from one look to the next, and to one that comes early.
+    /// Messages from one look to the next.
     pub(super) between: u32,
+    /// Messages from one look to the next if that comes early.
     pub(super) soonest: u32,
     /// The message with which the next timed group begins, counted as `since_look`.
     pub(super) check: u32,
-    /// Such groups, in a row, that took longer than those of the look, or less long; and that took [`UNLIKE`]
-    /// times as long, or as short.
-    pub(super) strange: u32,
+    /// Odd groups in a row.
+    pub(super) odd: u32,
+    /// Unlike groups in a row.
     pub(super) unlike: u32,
 }
 
@@ -43,31 +45,31 @@ pub(super) struct Rest {
 pub(super) enum Change {
     None,
     MayBe,
-    /// So many groups in a row are a change.
+    /// Enough groups in a row were odd to be sure of it.
     Sure,
 }
 
 impl Rest {
-    /// Before the first look, which comes after so many messages.
+    /// Before the first look, which comes after this many messages.
     pub(super) const fn first(between: u32) -> Self {
         Self {
             since_look: 0,
             between,
             soonest: between,
             check: u32::MAX,
-            strange: 0,
+            odd: 0,
             unlike: 0,
         }
     }
 
-    /// After a look, with so many messages to the next one where nothing lengthens that.
+    /// After a look, with this many messages to the next one where nothing lengthens that.
     pub(super) const fn after_look(messages: u32, trust: Trust, group: u32) -> Self {
         Self {
             since_look: 0,
             between: messages << trust.same,
             soonest: messages << trust.in_vain,
-            check: CHECK * group,
-            strange: 0,
+            check: GROUPS_PER_CHECK * group,
+            odd: 0,
             unlike: 0,
         }
     }
@@ -109,13 +111,13 @@ impl Rest {
     /// A timed group has come at this pace, where another is `known`.
     pub(super) fn note(&mut self, pace: u32, known: u32, trust: Trust, group: u32) -> Change {
         if pace - pace / 5 <= known && pace >= known - known / 4 {
-            (self.strange, self.unlike) = (0, 0);
-            self.check = self.since_look + CHECK * group;
+            (self.odd, self.unlike) = (0, 0);
+            self.check = self.since_look + GROUPS_PER_CHECK * group;
             return Change::None;
         }
-        self.strange += 1;
+        self.odd += 1;
         self.check = self.since_look;
-        let is_unlike = pace / UNLIKE >= known || pace <= known / UNLIKE;
+        let is_unlike = pace / UNLIKE_FACTOR >= known || pace <= known / UNLIKE_FACTOR;
         self.unlike = if is_unlike { self.unlike + 1 } else { 0 };
         let soonest = if is_unlike {
             after_look(group, trust.in_vain)
@@ -123,8 +125,8 @@ impl Rest {
             self.soonest / 2
         };
         let is_sure = self.unlike >= CERTAIN_UNLIKE_GROUPS << trust.sure_in_vain
-            || self.strange >= CERTAIN_GROUPS << trust.sure_in_vain;
-        if self.strange >= ODD_GROUPS && self.since_look > soonest {
+            || self.odd >= CERTAIN_GROUPS << trust.sure_in_vain;
+        if self.odd >= ODD_GROUPS && self.since_look > soonest {
             Change::MayBe
         } else if is_sure {
             Change::Sure
@@ -134,7 +136,7 @@ impl Rest {
     }
 }
 
-/// The fewest messages to an early look, if so many of those were in vain.
+/// The fewest messages to an early look, if `in_vain` of those changed nothing.
 const fn after_look(group: u32, in_vain: u32) -> u32 {
     (EARLY_WAIT_LOOKS * group * (GROUPS + 1)) << in_vain
 }

@@ -44,7 +44,7 @@ fn at(now: Instant) -> Moment {
     Moment { at: now, sent: 0 }
 }
 
-/// One message after the other, each of which takes so many nanoseconds by its way.
+/// One message after the other, each of which takes as many nanoseconds as its way does.
 struct Run {
     class: Class,
     now: Instant,
@@ -65,7 +65,7 @@ impl Run {
         way
     }
 
-    /// How many of so many came by which way.
+    /// How many of `messages` came by which way.
     fn many<const WAYS: usize>(&mut self, messages: u32, nanos: [u64; WAYS]) -> [u32; WAYS] {
         let mut came = [0; WAYS];
         for _ in 0..messages {
@@ -193,7 +193,10 @@ fn the_ring_may_be_slower_where_messages_may_go_ahead() {
 fn a_change_is_seen_long_before_the_next_look_is_due() {
     let mut run = Run::new(class());
     run.many(1 << 20, KERNEL_IS_QUICKER);
-    assert_eq!((run.class.usual, run.class.trust.same), (Way::Read, TRUST));
+    assert_eq!(
+        (run.class.usual, run.class.trust.same),
+        (Way::Read, MOST_DOUBLINGS)
+    );
     // Just after a look.
     while run.class.since_look() != Some(3 * GROUP_LEAST) {
         run.one(KERNEL_IS_QUICKER);
@@ -214,10 +217,10 @@ fn what_stays_unlike_is_looked_at_whatever_was_in_vain() {
         while run.class.since_look() != Some(1) {
             run.one(KERNEL_IS_QUICKER);
         }
-        run.class.trust.in_vain = TRUST;
-        run.class.rest().soonest = run.class.rest << TRUST;
+        run.class.trust.in_vain = MOST_DOUBLINGS;
+        run.class.rest().soonest = run.class.rest << MOST_DOUBLINGS;
         // Up to the first group that is timed; and each has one message more.
-        run.many(CHECK * GROUP_LEAST - 1, nanos);
+        run.many(GROUPS_PER_CHECK * GROUP_LEAST - 1, nanos);
         run.many(groups * (GROUP_LEAST + 1), nanos);
         if another_asks {
             run.class.time_soon();
