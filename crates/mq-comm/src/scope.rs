@@ -27,7 +27,8 @@ use crate::communicator::{Communicator, Inner};
 use crate::error::Error;
 use crate::header::Word;
 use crate::plain::Plain;
-use crate::request::{Request, ScopedRequest};
+use crate::protocol::Core;
+use crate::request::{Name, Request, ScopedRequest};
 use crate::transport::Transport;
 
 mod waits;
@@ -215,8 +216,9 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         let (process, bits) = self.communicator.outgoing(to, tag)?;
         // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
         let buffer = unsafe { Buffer::exclusive(elements) };
+        let word = self.communicator.inner.word;
         // SAFETY: it was made of just that.
-        unsafe { self.begin(process, bits, self.communicator.inner.word, buffer) }
+        unsafe { self.begin(|core| core.start_send(process, bits, word, buffer, 0, self.set)) }
     }
 
     /// Begins to send with a header that is known to be valid.
@@ -230,22 +232,19 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
         let buffer = unsafe { Buffer::shared(elements) };
         // SAFETY: it was made of just that.
-        unsafe { self.begin(to, bits, word, buffer) }
+        unsafe { self.begin(|core| core.start_send(to, bits, word, buffer, 0, self.set)) }
     }
 
     /// # Safety
-    /// The buffer was made of a `B`.
+    /// The buffer of the request that is started was made of a `B`.
     #[inline]
     unsafe fn begin<B: Content>(
-        &'scope self,
-        to: Process,
-        bits: u64,
-        word: Word,
-        buffer: Buffer,
+        &self,
+        start: impl FnOnce(&mut Core<T>) -> (Name, Result<(), Error>),
     ) -> Result<ScopedRequest<B, T>, Error> {
         let inner = &self.communicator.inner;
         let mut core = inner.core();
-        let (name, begun) = core.start_send(to, bits, word, buffer, 0, self.set);
+        let (name, begun) = start(&mut core);
         if let Err(error) = begun
             && core.give_up(name.slot()).is_some()
         {
@@ -271,21 +270,10 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
         tag: impl Into<TagSelector>,
     ) -> Result<ScopedRequest<&'scope mut [E], T>, Error> {
         let (process, pattern) = self.communicator.incoming(from.into(), tag.into())?;
-        let inner = &self.communicator.inner;
-        let mut core = inner.core();
         // SAFETY: `Ending` takes it out of the pool before `'scope` ends: see the module.
         let buffer = unsafe { Buffer::exclusive(elements) };
-        let (name, begun) = core.start_receive(pattern, process, buffer, self.set);
-        if let Err(error) = begun
-            && core.give_up(name.slot()).is_some()
-        {
-            return Err(error);
-        }
-        drop(core);
-        // SAFETY: the request was made of just that.
-        Ok(ScopedRequest(unsafe {
-            Request::named(inner.clone(), name)
-        }))
+        // SAFETY: it was made of just that.
+        unsafe { self.begin(|core| core.start_receive(pattern, process, buffer, self.set)) }
     }
 }
 

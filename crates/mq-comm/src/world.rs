@@ -102,7 +102,7 @@ impl<T: Transport> World<T> {
     }
 
     /// Runs a program in this world, and leaves it, or fails if the program does.
-    fn see_through<R, E: From<Error>>(
+    fn run_program<R, E: From<Error>>(
         self,
         program: impl FnOnce(&Self) -> Result<R, E>,
     ) -> Result<R, E> {
@@ -225,7 +225,7 @@ impl World {
     /// The program's; otherwise as [`init`](Self::init), and [`Error::Transport`] as
     /// [`finalize`](Self::finalize): the program's result is then lost.
     pub fn run<R, E: From<Error>>(program: impl FnOnce(&Self) -> Result<R, E>) -> Result<R, E> {
-        Self::init()?.see_through(program)
+        Self::init()?.run_program(program)
     }
 
     /// [`run`](Self::run) with the program's own options instead of the environment's.
@@ -246,7 +246,7 @@ impl World {
         options: &Options,
         program: impl FnOnce(&Self) -> Result<R, E>,
     ) -> Result<R, E> {
-        Self::with_options(options)?.see_through(program)
+        Self::with_options(options)?.run_program(program)
     }
 
     /// How many processes there are in the world that [`init`](Self::init) would enter: 1 if this one was

@@ -90,7 +90,7 @@ impl<T: Transport> Core<T> {
                 if stage == Stage::Waiting {
                     self.state.outboxes.abandoned += 1;
                 }
-                self.state.requests.leave(request);
+                self.state.requests.remove_from_set(request);
                 let slot = self.state.requests.at_mut(request);
                 slot.buffer.detach();
                 slot.has_handle = false;

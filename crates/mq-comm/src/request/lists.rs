@@ -12,7 +12,7 @@ pub(crate) enum ListOf {
     /// Complete, and not reported.
     Ready = 1,
     /// Reported, and its handle still exists.
-    Told = 2,
+    Reported = 2,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,14 +35,14 @@ const EMPTY: List = List {
 struct Set {
     pending: u32,
     ready: List,
-    told: List,
+    reported: List,
 }
 
 impl Set {
     const EMPTY: Self = Self {
         pending: 0,
         ready: EMPTY,
-        told: EMPTY,
+        reported: EMPTY,
     };
 
     #[inline(always)]
@@ -50,7 +50,7 @@ impl Set {
         match list {
             ListOf::Pending => None,
             ListOf::Ready => Some(&mut self.ready),
-            ListOf::Told => Some(&mut self.told),
+            ListOf::Reported => Some(&mut self.reported),
         }
     }
 
@@ -120,11 +120,11 @@ impl Requests {
     /// The set is over; its requests go on without it.
     pub(crate) fn remove_set(&mut self, set: u32) {
         for index in self.pending(set) {
-            self.leave(index);
+            self.remove_from_set(index);
         }
-        for list in [ListOf::Ready, ListOf::Told] {
+        for list in [ListOf::Ready, ListOf::Reported] {
             while let Some(index) = self.first(set, list) {
-                self.leave(index);
+                self.remove_from_set(index);
                 if !self.at(index).has_handle {
                     self.release(index);
                 }
@@ -139,7 +139,7 @@ impl Requests {
 
     /// Moves a request into a set, out of the one it was in.
     pub(crate) fn join(&mut self, index: u32, set: u32) {
-        self.leave(index);
+        self.remove_from_set(index);
         let slot = self.at_mut(index);
         slot.set = set;
         let list = if slot.stage == Stage::Done {
@@ -151,7 +151,7 @@ impl Requests {
     }
 
     /// Takes a request out of its set.
-    pub(crate) fn leave(&mut self, index: u32) {
+    pub(crate) fn remove_from_set(&mut self, index: u32) {
         if self.at(index).set != NONE {
             self.unlink(index);
             self.at_mut(index).set = NONE;
@@ -162,8 +162,8 @@ impl Requests {
     #[inline]
     pub(crate) fn first(&self, set: u32, list: ListOf) -> Option<u32> {
         let set = &self.sets.all[set as usize];
-        let first = if list == ListOf::Told {
-            set.told.first
+        let first = if list == ListOf::Reported {
+            set.reported.first
         } else {
             set.ready.first
         };
@@ -191,7 +191,7 @@ impl Requests {
         self.sets.all[set as usize].pending
     }
 
-    /// Somebody waits for all requests of a set, and will get them reported [together](Self::tell_all): from now on,
+    /// Somebody waits for all requests of a set, and will get them reported [together](Self::report_all): from now on,
     /// those that succeed and have no handle are released at once.
     pub(crate) fn await_all(&mut self, set: u32) {
         self.awaited = set;
@@ -210,7 +210,7 @@ impl Requests {
 
     /// Reports everything that is ready: requests without a handle are over. Returns the first failure, if
     /// any.
-    pub(crate) fn tell_all(&mut self, set: u32) -> Result<(), Error> {
+    pub(crate) fn report_all(&mut self, set: u32) -> Result<(), Error> {
         let mut failed = NONE;
         let ready = core::mem::replace(&mut self.sets.all[set as usize].ready, EMPTY);
         let mut at = ready.first;
@@ -224,9 +224,9 @@ impl Requests {
                 result = slot.result().map(|_| ());
             }
             if slot.has_handle {
-                self.link(index, ListOf::Told);
+                self.link(index, ListOf::Reported);
             } else {
-                self.end_told(index);
+                self.end_forgotten(index);
             }
         }
         result

@@ -283,7 +283,7 @@ impl Requests {
             }
         } else if slot.set == self.awaited && outcome == Outcome::Fine && !slot.has_handle {
             self.sets.forget_pending(slot.set);
-            self.end_told(index);
+            self.end_forgotten(index);
         } else {
             let before = self.sets.link_ready(slot, index);
             self.set_next(before, index);
@@ -292,7 +292,7 @@ impl Requests {
 
     /// A request that its set has forgotten is over, and nobody asks for its buffer.
     #[inline(always)]
-    pub(super) fn end_told(&mut self, index: u32) {
+    pub(super) fn end_forgotten(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         slot.set = NONE;
         slot.next = self.free;
@@ -326,7 +326,8 @@ impl Requests {
         let Some(slot) = self.slots.get_mut(name.slot() as usize) else {
             return false;
         };
-        if slot.generation != name.generation() || slot.set == NONE || slot.list == ListOf::Told {
+        if slot.generation != name.generation() || slot.set == NONE || slot.list == ListOf::Reported
+        {
             return false;
         }
         slot.has_handle = false;
@@ -338,7 +339,7 @@ impl Requests {
     pub(crate) fn drop_handle(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         slot.has_handle = false;
-        if slot.stage == Stage::Done && (slot.set == NONE || slot.list == ListOf::Told) {
+        if slot.stage == Stage::Done && (slot.set == NONE || slot.list == ListOf::Reported) {
             self.release(index);
         }
     }

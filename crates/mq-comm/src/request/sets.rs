@@ -88,8 +88,8 @@ impl<T: Transport> RequestSet<T> {
     }
 
     /// Releases the communicators whose last request has been reported.
-    fn give_up(&mut self, told: &[Completion]) {
-        for completion in told {
+    fn release_communicators(&mut self, reported: &[Completion]) {
+        for completion in reported {
             let of = |inner: &Inner<T>| inner.number.user() == completion.context;
             let Some(at) = self.others.iter().position(|(kept, _)| of(kept)) else {
                 continue;
@@ -127,7 +127,7 @@ impl<T: Transport> RequestSet<T> {
     /// ended, each wait looks, before it rests, at up to as many requests as this process has had at one time.
     pub fn wait_any(&mut self) -> Result<Option<Completion>, Error> {
         let completion = self.inner.core().wait_any(self.set, Handles::InSet)?;
-        self.give_up(completion.as_slice());
+        self.release_communicators(completion.as_slice());
         Ok(completion)
     }
 
@@ -137,7 +137,7 @@ impl<T: Transport> RequestSet<T> {
     /// As [`wait_any`](Self::wait_any).
     pub fn test_any(&mut self) -> Result<Option<Completion>, Error> {
         let completion = self.inner.core().test_any(self.set, Handles::InSet)?;
-        self.give_up(completion.as_slice());
+        self.release_communicators(completion.as_slice());
         Ok(completion)
     }
 
@@ -147,12 +147,12 @@ impl<T: Transport> RequestSet<T> {
     /// # Errors
     /// As [`wait_any`](Self::wait_any).
     pub fn wait_some(&mut self, into: &mut Vec<Completion>) -> Result<usize, Error> {
-        let told = self
+        let reported = self
             .inner
             .core()
             .wait_some(self.set, Handles::InSet, into)?;
-        self.give_up(&into[into.len() - told..]);
-        Ok(told)
+        self.release_communicators(&into[into.len() - reported..]);
+        Ok(reported)
     }
 
     /// Appends all requests that are complete, after some progress if none is; returns how many.
@@ -162,12 +162,12 @@ impl<T: Transport> RequestSet<T> {
     /// As [`wait_any`](Self::wait_any).
     pub fn test_some(&mut self, into: &mut Vec<Completion>) -> Result<usize, Error> {
         let before = into.len();
-        let told = self
+        let reported = self
             .inner
             .core()
             .test_some(self.set, Handles::InSet, into)?;
-        self.give_up(&into[before..]);
-        Ok(told)
+        self.release_communicators(&into[before..]);
+        Ok(reported)
     }
 
     /// All requests, if all are complete after some progress. `MPI_Testall`, MPI 4.1 §3.7.5.
@@ -230,7 +230,7 @@ impl<T: Transport> RequestSet<T> {
         let mut all = Vec::new();
         core.wait_some(self.set, Handles::InSet, &mut all)?;
         drop(core);
-        self.give_up(&all);
+        self.release_communicators(&all);
         Ok(Completions(all))
     }
 }

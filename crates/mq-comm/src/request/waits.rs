@@ -27,7 +27,7 @@ impl<T: Transport> Core<T> {
         if handles == Handles::InSet {
             buffer = requests.release(slot);
         } else if requests.at(slot).has_handle {
-            requests.move_to(slot, ListOf::Told);
+            requests.move_to(slot, ListOf::Reported);
         } else {
             requests.release(slot);
         }
@@ -64,7 +64,7 @@ impl<T: Transport> Core<T> {
         into: &mut Vec<Completion>,
     ) -> Result<usize, Error> {
         self.wait_ready(set)?;
-        Ok(self.tell_ready(set, handles, into))
+        Ok(self.report_ready(set, handles, into))
     }
 
     /// A request of a set that is ready, if there is one after some progress.
@@ -77,10 +77,7 @@ impl<T: Transport> Core<T> {
         if completion.is_some() {
             return Ok(completion);
         }
-        self.progress_for_asker(Awaited::Requests(
-            &|state| state.requests.pending(set),
-            None,
-        ))?;
+        self.poll_for_set(set)?;
         Ok(self.next_ready(set, handles))
     }
 
@@ -91,27 +88,28 @@ impl<T: Transport> Core<T> {
         into: &mut Vec<Completion>,
     ) -> Result<usize, Error> {
         if self.state.requests.ready_len(set) == 0 {
-            self.progress_for_asker(Awaited::Requests(
-                &|state| state.requests.pending(set),
-                None,
-            ))?;
+            self.poll_for_set(set)?;
         }
-        Ok(self.tell_ready(set, handles, into))
+        Ok(self.report_ready(set, handles, into))
     }
 
     /// Whether no request of a set is pending, after some progress if one is.
     pub(crate) fn test_pending(&mut self, set: u32) -> Result<bool, Error> {
         if self.state.requests.pending_len(set) > 0 {
-            self.progress_for_asker(Awaited::Requests(
-                &|state| state.requests.pending(set),
-                None,
-            ))?;
+            self.poll_for_set(set)?;
         }
         Ok(self.state.requests.pending_len(set) == 0)
     }
 
+    /// Goes round once for a program that asks for the requests of a set.
+    fn poll_for_set(&mut self, set: u32) -> Result<(), Error> {
+        let pending = |state: &State| state.requests.pending(set);
+        let awaited = Awaited::Requests(&pending, None);
+        self.progress_for_asker(awaited).map(drop)
+    }
+
     /// Appends the requests of a set that are ready; returns how many.
-    fn tell_ready(&mut self, set: u32, handles: Handles, into: &mut Vec<Completion>) -> usize {
+    fn report_ready(&mut self, set: u32, handles: Handles, into: &mut Vec<Completion>) -> usize {
         let before = into.len();
         while let Some(completion) = self.next_ready(set, handles) {
             into.push(completion);
@@ -153,7 +151,7 @@ impl<T: Transport> Core<T> {
     /// Afterwards no lent memory is in the pool, except in a child that has a copy of the process (`fork`):
     /// the child sends nothing in the process's name, and may only drop its copy, or end.
     pub(crate) fn end_set(&mut self, set: u32) {
-        for list in [ListOf::Ready, ListOf::Told] {
+        for list in [ListOf::Ready, ListOf::Reported] {
             while let Some(slot) = self.state.requests.first(set, list) {
                 self.state.requests.release(slot);
             }

@@ -78,7 +78,7 @@ impl<T: Transport> Scope<'_, '_, T> {
     pub fn wait_all(&self) -> Result<(), Error> {
         let mut core = self.communicator.inner.core();
         core.wait_pending(self.set)?;
-        core.state.requests.tell_all(self.set)
+        core.state.requests.report_all(self.set)
     }
 
     /// A request that is complete and has not been reported, if there is one after some progress.

@@ -153,7 +153,7 @@ impl World {
         let seats = Self::seats(size, options)?;
         let program = &program;
         let ends = std::thread::scope(|scope| {
-            let run = |seat: Seat| seat.take()?.see_through(program);
+            let run = |seat: Seat| seat.take()?.run_program(program);
             let threads: Vec<_> = seats
                 .into_iter()
                 .map(|seat| scope.spawn(move || run(seat)))

@@ -57,10 +57,10 @@ fn requests_become_ready_in_the_order_in_which_they_complete() {
     assert_eq!(pending(&requests, set), [2]);
     requests.drop_handle(4);
     assert_eq!(ready(&requests, set), [3, 4]);
-    assert!(requests.tell_all(set).is_ok());
+    assert!(requests.report_all(set).is_ok());
     assert_eq!(ready(&requests, set), [0_u32; 0]);
     assert_eq!(requests.at(4).stage, Stage::Free);
-    assert_eq!(requests.first(set, ListOf::Told), Some(3));
+    assert_eq!(requests.first(set, ListOf::Reported), Some(3));
     requests.remove_set(set);
     assert_eq!(requests.at(3).set, NONE);
     assert_eq!(requests.add_set(), set);
@@ -157,7 +157,7 @@ fn of_a_set_that_is_awaited_only_what_failed_or_has_a_handle_is_kept() {
     assert_eq!(requests.find(names[1]), None);
     assert_eq!(ready(&requests, set), [all[0], all[2], all[3]]);
     assert_eq!(pending(&requests, set), [0_u32; 0]);
-    assert!(requests.tell_all(set).is_err());
+    assert!(requests.report_all(set).is_err());
     assert_eq!(requests.find(names[2]), None);
     assert_eq!(requests.find(names[3]), Some(all[3]));
 }
