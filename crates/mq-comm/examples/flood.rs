@@ -1,6 +1,6 @@
 //! A process that waits for one sender while another floods it: what that takes of its memory.
 //!
-//! Three processes: rank 1 sends so many messages of so many bytes to rank 0, which first waits for a message that
+//! Three processes: rank 1 sends MESSAGES messages of BYTES bytes to rank 0, which first waits for a message that
 //! rank 2 sends after some seconds, and then receives all. Rank 0 prints a line of JSON. `benches/node/flood.c` does
 //! the same with MPI; `benches/node/flood.py` runs both.
 

@@ -112,8 +112,8 @@ impl<T: Transport> Communicator<T> {
             .send(process, bits, word, plain::bytes(elements))
     }
 
-    /// Whether so many bytes go without an announcement. What is announced and then refused is withdrawn, of which the
-    /// receiver may hear.
+    /// Whether this many bytes go without an announcement. What is announced and then refused is withdrawn, of which
+    /// the receiver may hear.
     fn is_eager(&self, operation: Operation, bytes: usize, to: u32) -> bool {
         bytes <= Payload::MOST || {
             let word = operation.word(self.inner.number);

@@ -172,7 +172,7 @@ impl core::fmt::Debug for Error {
 }
 
 impl Error {
-    /// That of a transport which has not taken a message with these words.
+    /// The error of a send of a message with these words that the transport refused.
     #[cold]
     pub(crate) fn of_send(error: ShmError, bits: u64, word: Word) -> Self {
         let mut error = Self::from(error);

@@ -11,7 +11,7 @@ use crate::request::Name;
 use crate::status::Status;
 
 /// Bytes that a slot keeps for the next message in it.
-const KEPT: usize = 64 * 1024;
+const KEPT_BYTES_PER_SLOT: usize = 64 * 1024;
 
 /// Bytes that all free slots keep.
 const KEPT_BY_ALL: usize = 1 << 20;
@@ -20,7 +20,7 @@ const KEPT_BY_ALL: usize = 1 << 20;
 const KEPT_SLOTS: usize = 2048;
 
 /// Bytes of memory that each message takes, besides its own: a slot, a place in the engine, and what an allocator adds.
-const EACH: u64 = 256;
+const OVERHEAD_BYTES: u64 = 256;
 
 /// Lengths are what others have written: their sum must not overflow.
 const LONGEST: u64 = 1 << 40;
@@ -154,7 +154,7 @@ impl Messages {
         slot.body = body;
         slot.shown = false;
         slot.counted = match body {
-            Body::Here | Body::Ring => total.min(LONGEST) + EACH,
+            Body::Here | Body::Ring => total.min(LONGEST) + OVERHEAD_BYTES,
             _ => 0,
         };
         self.bytes += slot.counted;
@@ -205,7 +205,7 @@ impl Messages {
     pub(crate) fn empty(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         slot.bytes = Bytes::new();
-        let counted = slot.counted.min(EACH);
+        let counted = slot.counted.min(OVERHEAD_BYTES);
         self.bytes -= slot.counted - counted;
         slot.counted = counted;
     }
@@ -217,7 +217,7 @@ impl Messages {
         self.bytes -= core::mem::take(&mut slot.counted);
         slot.bytes.clear();
         let heap_bytes = heap(&slot.bytes);
-        if heap_bytes > KEPT || self.kept + heap_bytes > KEPT_BY_ALL {
+        if heap_bytes > KEPT_BYTES_PER_SLOT || self.kept + heap_bytes > KEPT_BY_ALL {
             slot.bytes = Bytes::new();
         }
         self.kept += heap(&slot.bytes);
@@ -266,9 +266,9 @@ mod tests {
         // One that is kept in memory, and whose sender ends.
         let long = messages.add(Process(0), 0, Word(0), 5000, Body::Here);
         grow(&mut messages.at_mut(long).bytes, 5000);
-        assert_eq!(messages.bytes(), 5000 + EACH);
+        assert_eq!(messages.bytes(), 5000 + OVERHEAD_BYTES);
         messages.empty(long);
-        assert_eq!(messages.bytes(), EACH);
+        assert_eq!(messages.bytes(), OVERHEAD_BYTES);
         messages.release(long);
         assert_eq!(messages.bytes(), 0);
         messages.release(indices[3]);

@@ -96,7 +96,7 @@ pub(crate) trait Keep {}
 impl<T: Transport> Keep for RefCell<Core<T>> {}
 
 impl<T: Transport + 'static> Communicator<T> {
-    /// Memory for so many elements, initially zero, out of which the other processes can read messages:
+    /// Memory for `len` elements, initially zero, out of which the other processes can read messages:
     /// `MPI_Alloc_mem`, MPI 4.1 §9.2.
     ///
     /// The process does not leave the world while one of its buffers exists.
@@ -167,7 +167,7 @@ impl<E: Plain> Deref for SharedBuffer<E> {
 
     #[inline]
     fn deref(&self) -> &[E] {
-        // SAFETY: the block has so many bytes, begins at a page and exists as long as its endpoint, see
+        // SAFETY: the block has this many bytes, begins at a page and exists as long as its endpoint, see
         // above; any bytes are elements. Only this buffer, which is borrowed, leads to them.
         unsafe { slice::from_raw_parts(self.elements.as_ptr(), self.len) }
     }

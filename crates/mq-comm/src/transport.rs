@@ -258,7 +258,7 @@ pub unsafe trait Transport {
 
     // Rings, for what cannot be read.
 
-    /// A ring of buffers for so many bytes to another process, and the number of its first buffer, if there
+    /// A ring of buffers for this many bytes to another process, and the number of its first buffer, if there
     /// is one. All of the bytes are then to be pushed and pulled; those of later messages wait for them.
     ///
     /// # Errors
@@ -270,7 +270,7 @@ pub unsafe trait Transport {
         None
     }
 
-    /// A ring of this process for so many bytes *from* another, if there is a suitable one and no message to
+    /// A ring of this process for this many bytes *from* another, if there is a suitable one and no message to
     /// that process waits for one. The other process has to be told: all of the bytes are to be pushed and
     /// pulled.
     fn lend_ring(&mut self, _from: Process, _bytes: usize) -> Option<(RingId, u64)> {

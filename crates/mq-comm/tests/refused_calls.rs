@@ -59,7 +59,7 @@ fn a_request_that_is_complete_is_not_given_up_for_another_s_refusal() {
     assert_eq!(word, [1]);
 }
 
-/// The root's sends, from one on, are refused, so many of them; then another broadcast follows.
+/// The root's sends from the `first` on are refused, `count` of them; then another broadcast follows.
 fn broadcast_with_refusals(bytes: usize, first: u32, count: u32) -> [Result<(), Error>; 2] {
     let memory = Mapped::create(Geometry::new(2).unwrap()).unwrap();
     let file = memory.file().try_clone_to_owned().unwrap();

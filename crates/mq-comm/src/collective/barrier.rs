@@ -46,7 +46,7 @@ impl<T: Transport> Communicator<T> {
 
     /// The word of a rank, or what it says in its place.
     fn hear(&self, from: u32) -> Result<(), Error> {
-        let mut notice = [0_u8; failure::MOST];
+        let mut notice = [0_u8; failure::LONG_NOTICE_BYTES];
         let status = self.receive_as_part(BARRIER, &mut notice, from)?;
         match failure::read(&notice[..status.bytes() as usize]) {
             Some(failure) => Err(failure),

@@ -194,7 +194,7 @@ impl<T: Transport> Communicator<T> {
         };
         let room = segment.len();
         // There must be room for a notice.
-        let mut short = [0; failure::MOST];
+        let mut short = [0; failure::LONG_NOTICE_BYTES];
         let into = if room < short.len() {
             &mut short[..]
         } else {
@@ -243,7 +243,7 @@ impl<T: Transport> Communicator<T> {
         sent
     }
 
-    /// Tells the children that a part of so many bytes, and what was to follow it, will not come.
+    /// Tells the children that a part of this many bytes, and what was to follow it, will not come.
     #[cold]
     fn pass_failure_on(&self, error: &Error, bytes: usize, children: impl Iterator<Item = u32>) {
         let notice = Notice::of(error, bytes, self.member(self.rank()));

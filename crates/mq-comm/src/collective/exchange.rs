@@ -40,7 +40,8 @@ impl<T: Transport> Communicator<T> {
         }
         step(Step::NumberSaid);
         // The decision, or a notice.
-        let mut words = vec![0; (self.size() as usize + 2).max(failure::MOST / size_of::<u32>())];
+        let mut words =
+            vec![0; (self.size() as usize + 2).max(failure::LONG_NOTICE_BYTES / size_of::<u32>())];
         let heard = self.receive_as_part(EXCHANGE, &mut words, 0);
         match heard.and_then(|status| status.count::<u32>()) {
             Ok(count) => words.truncate(count),

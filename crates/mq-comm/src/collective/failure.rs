@@ -12,9 +12,9 @@ use crate::error::{Error, NoticedBy};
 /// What a notice begins with: data are unlikely to.
 const MARK: [u8; 8] = *b"\x00mq lost";
 /// Bytes of a notice, unless the message in whose place it comes has as many.
-const BYTES: usize = 16;
+const NOTICE_BYTES: usize = 16;
 /// Bytes of a notice in that case.
-pub(super) const MOST: usize = 24;
+pub(super) const LONG_NOTICE_BYTES: usize = 24;
 /// What became of the process that a notice names.
 const LEFT: u32 = 0;
 const DIED: u32 = 1;
@@ -38,12 +38,12 @@ pub(super) fn unless_gone(result: Result<(), Error>) -> Result<Result<(), Error>
 
 /// Why a rank could not get what it was to pass on.
 pub(super) struct Notice {
-    bytes: [u8; MOST],
+    bytes: [u8; LONG_NOTICE_BYTES],
     len: usize,
 }
 
 impl Notice {
-    /// What `me` says in place of a message of so many bytes.
+    /// What `me` says in place of a message of this many bytes.
     pub(super) fn of(error: &Error, bytes: usize, me: Process) -> Self {
         let (process, how) = match error {
             Error::Gone {
@@ -66,8 +66,12 @@ impl Notice {
 
     fn with(process: Process, how: u32, bytes: usize) -> Self {
         let mut notice = Self {
-            bytes: [0; MOST],
-            len: if bytes == BYTES { MOST } else { BYTES },
+            bytes: [0; LONG_NOTICE_BYTES],
+            len: if bytes == NOTICE_BYTES {
+                LONG_NOTICE_BYTES
+            } else {
+                NOTICE_BYTES
+            },
         };
         notice.bytes[..8].copy_from_slice(&MARK);
         notice.bytes[8..12].copy_from_slice(&process.0.to_le_bytes());

@@ -28,7 +28,7 @@ use crate::steps::{Step, step};
 use crate::transport::{Arrived, Transport};
 
 /// The longest message that may go ahead, in bytes, whatever the receiver allows: a quarter of a ring.
-pub(crate) const MOST: usize = 256 << 10;
+pub(crate) const MOST_BYTES: usize = 256 << 10;
 
 /// Bytes that may go ahead before the receiver asks for a ring again: a sender takes at most that much memory
 /// with messages that nobody waits for.
@@ -99,7 +99,7 @@ impl Ahead {
         let said = payload.get(..count).and_then(GoneAhead::from_bytes);
         let bytes = said.and_then(|said| usize::try_from(said.bytes).ok());
         match (said, bytes) {
-            (Some(GoneAhead { ring, first, .. }), Some(bytes)) if bytes <= MOST => {
+            (Some(GoneAhead { ring, first, .. }), Some(bytes)) if bytes <= MOST_BYTES => {
                 let stretch = RingGiven { ring, first }.stretch(from, 0);
                 Ok(Self { bytes, stretch })
             }
@@ -116,7 +116,7 @@ pub(super) fn longest_wanted(options: &Options) -> u32 {
         // As long as the ring is found to be quicker.
         None => usize::MAX,
     };
-    by_ring.min(options.ahead_limit).min(MOST) as u32
+    by_ring.min(options.ahead_limit).min(MOST_BYTES) as u32
 }
 
 impl<T: Transport> Core<T> {
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn lengths_are_read_as_they_are_written() {
-        for (more_than, up_to) in [(0, 0), (0, 65_536), ((1 << 16) - 1, MOST as u32)] {
+        for (more_than, up_to) in [(0, 0), (0, 65_536), ((1 << 16) - 1, MOST_BYTES as u32)] {
             let lengths = Lengths { more_than, up_to };
             assert_eq!(Lengths::of(lengths.word()), lengths);
         }

@@ -5,7 +5,7 @@ use mq_shm::Process;
 use super::{State, contexts};
 use crate::header::Word;
 
-/// Messages of collective operations of up to so many bytes are always eager: all ranks send theirs before
+/// Messages of collective operations of up to this many bytes are always eager: all ranks send theirs before
 /// any of them receives.
 const ALWAYS_EAGER: usize = 256;
 

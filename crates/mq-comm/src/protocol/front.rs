@@ -23,7 +23,7 @@ use crate::request::{Outcome, Stage};
 use crate::transport::Arrived;
 
 /// The most receives here: cancelling one searches for it. A power of two.
-const MOST: usize = 1024;
+const MOST_RECEIVES: usize = 1024;
 
 /// The most runs: a message that is for none of them has been compared with each. A power of two.
 const RUNS: usize = 16;
@@ -56,7 +56,7 @@ pub(crate) struct Front {
     count: usize,
     /// The run that a receive was last put into, if there is one.
     latest: usize,
-    nodes: [Node; MOST],
+    nodes: [Node; MOST_RECEIVES],
     /// The first free node.
     free: u32,
 }
@@ -93,7 +93,11 @@ impl Default for Front {
         };
         let node = |at| Node {
             receive: 0,
-            next: if at + 1 < MOST { at as u32 + 1 } else { END },
+            next: if at + 1 < MOST_RECEIVES {
+                at as u32 + 1
+            } else {
+                END
+            },
         };
         Self {
             runs: [none; RUNS],
@@ -124,7 +128,7 @@ impl Front {
 
     #[inline(always)]
     fn node(&mut self, at: u32) -> &mut Node {
-        &mut self.nodes[at as usize % MOST]
+        &mut self.nodes[at as usize % MOST_RECEIVES]
     }
 
     /// Takes out the oldest receive that takes a message with these words.

@@ -14,7 +14,7 @@ use crate::steps::{Step, step};
 use crate::transport::Transport;
 
 impl RingGiven {
-    /// The part of the ring for a message of which so many bytes went another way.
+    /// The part of the ring for a message of which `skipped` bytes went another way.
     pub(super) fn stretch(self, owner: Process, skipped: usize) -> Stretch {
         // SAFETY: it is the transport's answer for this message, or what the core at the other end says that
         // it was: a process's own cores tell the truth, and each pushes and pulls a message once, from byte
@@ -279,7 +279,7 @@ impl<T: Transport> Core<T> {
 }
 
 impl State {
-    /// Which further messages may go ahead, where a receive asks for the rest of one of so many bytes.
+    /// Which further messages may go ahead, where a receive asks for the rest of one of this many bytes.
     fn lengths_allowed(&self, from: Process, bytes: usize, came: Came) -> Lengths {
         let is_any_allowed = came == Came::Expected
             && !self.has_answers_announced(from)

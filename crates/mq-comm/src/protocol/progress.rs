@@ -205,7 +205,7 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Takes in what has come until something is `found`, at most so many times; returns whether it was.
+    /// Takes in what has come until something is `found`, in at most `rounds` rounds; returns whether it was.
     pub(super) fn take_in_until(
         &mut self,
         rounds: u32,

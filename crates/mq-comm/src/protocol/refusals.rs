@@ -16,7 +16,7 @@ pub(crate) struct Refusals {
 
 impl Refusals {
     /// Others may free memory within this time.
-    const FOR: Duration = Duration::from_secs(1);
+    const BORNE_FOR: Duration = Duration::from_secs(1);
     /// A program that hangs is hard to understand.
     const SAID_AFTER: Duration = Duration::from_secs(5);
     /// Two that are further apart are not of one row.
@@ -40,7 +40,7 @@ impl Refusals {
             _ => now,
         };
         self.row = Some((first, now));
-        self.is_collective || now - first < Self::FOR
+        self.is_collective || now - first < Self::BORNE_FOR
     }
 
     /// Whether the user is to be told now, because it has gone on for so long: true once.

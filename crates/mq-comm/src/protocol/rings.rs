@@ -30,7 +30,7 @@ pub(crate) struct Rings {
 pub(super) struct Push {
     send: u32,
     stretch: Stretch,
-    /// The receiver knows of the ring once so many messages have left the outbox to it.
+    /// The receiver knows of the ring once this many messages have left the outbox to it.
     told: u64,
     /// All bytes are in the ring, which may belong to another before the receiver has been told.
     is_in: bool,

@@ -139,7 +139,7 @@ impl<T: Transport> Core<T> {
     }
 
     /// Copies an announced message of this process's own into the buffer of its receive, which has room for
-    /// so many bytes of it.
+    /// `room` bytes of it.
     pub(super) fn copy_to_itself(
         &mut self,
         receive: u32,

@@ -69,8 +69,8 @@ impl Waits {
         }
     }
 
-    /// It was time to sleep, for the so many-eth time since something happened: for how long nothing has, if the user
-    /// is to be told so now.
+    /// Called when a wait comes to a sleep, for the `times`th time since something happened. Returns for how long
+    /// nothing has, if the user is to be told now.
     fn slept(&mut self, times: u32) -> Option<Duration> {
         let after = self.after?;
         if times == 1 {
@@ -85,8 +85,8 @@ impl Waits {
         Some(waited)
     }
 
-    /// Many questions more were in vain, the first ones if `is_first`: for how long all have been, if the user is to be
-    /// told so now.
+    /// Called when many questions more were in vain, the first ones if `is_first`. Returns for how long all have been,
+    /// if the user is to be told now.
     fn asked(&mut self, is_first: bool, sent: u64) -> Option<Duration> {
         let after = self.after?;
         let (now, asking) = (Instant::now(), &mut self.asking);
@@ -107,7 +107,7 @@ impl Waits {
 }
 
 impl<T: Transport> Core<T> {
-    /// After a rest, before which it had been time to sleep so many times.
+    /// After a rest, before which the wait had come to `before` sleeps.
     #[inline(always)]
     pub(super) fn note_rest(&mut self, before: u32, awaited: Awaited<'_>) {
         let times = self.idle.sleeps();
@@ -140,8 +140,8 @@ impl<T: Transport> Core<T> {
             }
             Awaited::Message(pattern, from) => told_message(pattern, from),
             Awaited::Room { to, bits, word } => {
-                let which = which(word.context(), header::tag_of(bits));
-                format!("room for a message to process {to}{which}")
+                let tag = describe_tag(word.context(), header::tag_of(bits));
+                format!("room for a message to process {to}{tag}")
             }
             Awaited::Ends => return,
         };
@@ -161,7 +161,7 @@ impl State {
     fn told_request(&self, request: u32, hand: Option<&Hand>) -> String {
         let slot = self.requests.at(request);
         let peer = slot.peer;
-        let which = || which(slot.context, header::tag_of(slot.bits));
+        let tag = || describe_tag(slot.context, header::tag_of(slot.bits));
         match slot.stage {
             Stage::Hand | Stage::Posted => {
                 let in_hand = hand.filter(|hand| hand.request == request);
@@ -172,12 +172,12 @@ impl State {
                 }
             }
             Stage::Filling | Stage::Fetching | Stage::AwaitsRing | Stage::Pulling => {
-                format!("the rest of a message from process {peer}{}", which())
+                format!("the rest of a message from process {peer}{}", tag())
             }
-            Stage::Waiting => format!("room for a message to process {peer}{}", which()),
+            Stage::Waiting => format!("room for a message to process {peer}{}", tag()),
             Stage::Announced | Stage::WantsRing | Stage::Pushing => {
                 let bytes = slot.total;
-                format!("process {peer} to receive {bytes} bytes{}", which())
+                format!("process {peer} to receive {bytes} bytes{}", tag())
             }
             Stage::Free | Stage::Done => "nothing".into(),
         }
@@ -192,9 +192,9 @@ impl State {
         // In the order in which they came.
         all.sort_by_key(|message| message.name);
         let each = |message: &&Message| {
-            let which = which(message.word.context(), header::tag_of(message.bits));
+            let tag = describe_tag(message.word.context(), header::tag_of(message.bits));
             let (from, bytes) = (message.from, message.total);
-            format!("from process {from}{which} ({bytes} bytes)")
+            format!("from process {from}{tag} ({bytes} bytes)")
         };
         (!all.is_empty()).then(|| listed(all.iter().map(each)))
     }
@@ -207,19 +207,19 @@ fn told_message(pattern: &MpiPattern, from: Process) -> String {
         from => format!("process {from}"),
     };
     let context = pattern.context().0;
-    let which = match pattern.tag() {
-        TagSelector::Exact(tag) => which(context, tag.0),
+    let tag = match pattern.tag() {
+        TagSelector::Exact(tag) => describe_tag(context, tag.0),
         TagSelector::Any => format!(" with any tag{}", of_communicator(context)),
         TagSelector::Masked { wanted, ignore } => {
             let of = of_communicator(context);
             format!(" with tag {wanted} or others in the bits {ignore:#x}{of}")
         }
     };
-    format!("a message from {from}{which}")
+    format!("a message from {from}{tag}")
 }
 
 /// Which of the messages between two processes is meant.
-fn which(context: u32, tag: i32) -> String {
+fn describe_tag(context: u32, tag: i32) -> String {
     let of = of_communicator(context);
     match is_of_collectives(context) {
         true => format!(" in a collective operation{of}"),

@@ -16,7 +16,7 @@ const FULL: core::ops::RangeInclusive<usize> = 58..=63;
 /// made room.
 const TRIES: usize = 5;
 
-/// Tries something with so many messages before it, which says whether an announcement had to wait:
+/// Tries something that says whether an announcement had to wait, each time with another number of messages before it:
 /// at least once it had to.
 fn behind_full_boxes(mut tried: impl FnMut(usize) -> bool) {
     for _ in 0..TRIES {

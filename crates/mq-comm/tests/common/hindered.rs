@@ -23,7 +23,7 @@ pub(crate) struct Hindrance {
     /// The same, for messages to this process.
     pub(crate) refuses_to: Cell<Option<Process>>,
     pub(crate) refuses_to_until: Cell<Option<(Process, Instant)>>,
-    /// The same, for so many messages after so many others.
+    /// How many messages are sent first, and for how many the same holds then.
     pub(crate) refuses_from: Cell<Option<(u32, u32)>>,
     /// It puts no more than the first bytes of a message into a ring.
     pub(crate) stalls: Cell<bool>,

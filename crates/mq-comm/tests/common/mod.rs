@@ -107,7 +107,7 @@ pub(crate) fn kernel_reads_memory() -> bool {
         iov_len: into.len(),
     };
     let me = std::process::id().cast_signed();
-    // SAFETY: both live, and have so many bytes.
+    // SAFETY: both live, and have this many bytes.
     let read = unsafe { libc::process_vm_readv(me, &raw const here, 1, &raw const there, 1, 0) };
     read == 8 && into == from
 }

@@ -240,7 +240,7 @@ fn a_death_that_is_found_with_a_message_loses_none() {
     }
 }
 
-/// Rank 2 sends rank 0 `count` messages of so many bytes with tag 7, and rank 1 dies. Rank 0 begins something before
+/// Rank 2 sends rank 0 `count` messages of `bytes` bytes with tag 7, and rank 1 dies. Rank 0 begins something before
 /// that, and receives them afterwards.
 fn sent_before_a_death<R>(
     [count, bytes]: [usize; 2],

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use mq_comm::{Error, World};
 
 use super::common::watchdog;
-use super::{EACH, content, most, options};
+use super::{OVERHEAD_BYTES, content, most, options};
 
 /// So many messages may be sent between two looks: 256 straight away, and 256 that have waited for room.
 pub(super) const LATE: u64 = 256 + 256;
@@ -42,7 +42,7 @@ fn a_sender_that_finds_room_hears_of_it_too() {
                     loop {
                         world.progress()?;
                         let came = world.profile().unexpected - before;
-                        if came * (1000 + EACH) > world.unexpected_bytes() {
+                        if came * (1000 + OVERHEAD_BYTES) > world.unexpected_bytes() {
                             break;
                         }
                         taken.store(came as usize, Ordering::Relaxed);

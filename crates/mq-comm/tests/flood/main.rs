@@ -17,11 +17,11 @@ use mq_comm::{Error, Options, Policy, Profile, Source, World};
 
 /// Bytes of unexpected messages.
 const LIMIT: usize = 256 << 10;
-/// Messages that may come on top of it: so many may be sent until their sender hears that it is to announce, and the
+/// Messages that may come on top of it: this many may be sent until their sender hears that it is to announce, and the
 /// transport has room for more.
 const ON_THE_WAY: usize = hearing::LATE as usize + 128;
 /// What is counted for each message besides its bytes.
-const EACH: u64 = 256;
+const OVERHEAD_BYTES: u64 = 256;
 
 fn options() -> Options {
     Options::default().with(|o| o.unexpected_limit = LIMIT)
@@ -33,7 +33,7 @@ fn content(number: usize, bytes: usize) -> Vec<u8> {
 
 /// The most unexpected messages of a length that come to a process with bytes.
 fn most(bytes: usize) -> usize {
-    LIMIT / (bytes + EACH as usize) + ON_THE_WAY
+    LIMIT / (bytes + OVERHEAD_BYTES as usize) + ON_THE_WAY
 }
 
 /// Receives nothing until a message of this length is announced, or the last one has been sent; the number sent.
@@ -43,7 +43,7 @@ fn look_on(world: &World, bytes: usize, sent: &AtomicUsize, all: usize) -> Resul
         world.progress()?;
         let came = world.profile().unexpected - before;
         let sent = sent.load(Ordering::Relaxed);
-        if came * (bytes as u64 + EACH) > world.unexpected_bytes() || sent == all {
+        if came * (bytes as u64 + OVERHEAD_BYTES) > world.unexpected_bytes() || sent == all {
             return Ok(sent);
         }
         std::thread::yield_now();

@@ -19,7 +19,7 @@
 //!
 //! Most programs are run by threads, some by processes (`processes.rs`).
 //!
-//! `MQ_PROGRAMS=COUNT` runs so many programs from a seed that is printed, `MQ_PROGRAMS=COUNT@SEED` from that seed. A
+//! `MQ_PROGRAMS=COUNT` runs COUNT programs from a seed that is printed, `MQ_PROGRAMS=COUNT@SEED` from that seed. A
 //! seed fixes a program, but not how its ranks take turns: what fails once may have to be run some times.
 
 mod acts;
@@ -59,7 +59,7 @@ use rank::Rank;
 /// Programs where nobody asks for more.
 const PROGRAMS: u64 = 200;
 
-/// After so many seconds, a program hangs.
+/// After this many seconds, a program hangs.
 const HANGS: u64 = 20;
 
 #[test]
@@ -121,7 +121,7 @@ fn tell(what: &str) {
     let _ = writeln!(std::io::stderr(), "{what}");
 }
 
-/// One program in so many is run by processes.
+/// One program in this many is run by processes.
 const BY_PROCESSES: u64 = 20;
 
 fn run(seed: u64) {

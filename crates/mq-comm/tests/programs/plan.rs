@@ -64,7 +64,7 @@ pub(crate) enum Item {
     /// Messages that are sent and received at the same time: each rank has at most one to send and one to receive.
     Handover(Vec<usize>),
     Barrier(usize),
-    /// From a root, of so many bytes.
+    /// From a root, of this many bytes.
     Broadcast(usize, u32, usize),
     Create(usize),
     /// All that has been sent so far is received.
@@ -253,7 +253,7 @@ impl Planner<'_> {
         self.plan.messages.len() - 1
     }
 
-    /// From all members, or some, each to the one so many places further on.
+    /// From all members, or some, each to the one this many places further on.
     fn handover(&mut self, communicator: usize) {
         let (shift, bytes, all) = (self.draw.below(16), self.length(), self.draw.chance(60));
         let tag = self.own_tags.next().expect("there are enough");

@@ -20,7 +20,7 @@ pub(crate) struct Rank<'a> {
     pub(crate) world: &'a World,
     pub(crate) me: u32,
     pub(crate) draw: Draw,
-    /// Blocking sends of so many bytes wait for no receive.
+    /// Blocking sends of this many bytes wait for no receive.
     pub(crate) eager: Option<usize>,
     pub(crate) communicators: Vec<Option<Communicator>>,
     pub(crate) requests: Requests,

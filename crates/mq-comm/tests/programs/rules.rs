@@ -20,7 +20,7 @@ struct Seen<'a> {
     taken: BTreeMap<usize, usize>,
     /// By message.
     takers: BTreeMap<usize, usize>,
-    /// Messages of so many bytes are never withdrawn.
+    /// Messages of this many bytes are never withdrawn.
     eager: Option<usize>,
 }
 

@@ -14,8 +14,8 @@ use crate::request::Stage;
 use crate::status::Status;
 use crate::transport::{Arrived, Caller, Event, Transport};
 
-/// A message that a full poll has found counts as so many rounds: one short message in 64 is found there, and each one
-/// in a cell.
+/// A message that a full poll has found counts as this many rounds: one short message in 64 is found there, and each
+/// one in a cell.
 const ROUNDS_FOR_A_MESSAGE: u32 = 4;
 
 /// What a blocking receive has found other than a short message for it. It has been taken in with the receive

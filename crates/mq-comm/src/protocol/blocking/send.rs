@@ -13,8 +13,8 @@ use crate::request::NONE;
 use crate::status::Status;
 use crate::transport::Transport;
 
-/// Messages of at most so many bytes are sent whole or not at all.
-const AT_ONCE: usize = 8 << 10;
+/// Messages of at most this many bytes are sent whole or not at all.
+const UNDIVIDED_BYTES: usize = 8 << 10;
 
 /// A message to be sent; `word` is that of an eager one.
 pub(crate) struct Out<'a> {
@@ -125,7 +125,7 @@ impl<T: Transport> Core<T> {
             self.look_around();
             return Ok(self.state.take_from_itself(out, pattern, into));
         }
-        let is_short = bytes.len() <= AT_ONCE && self.state.is_eager(to, word, bytes.len());
+        let is_short = bytes.len() <= UNDIVIDED_BYTES && self.state.is_eager(to, word, bytes.len());
         if !is_short || !self.prepare_to_send(word) {
             return Ok(None);
         }

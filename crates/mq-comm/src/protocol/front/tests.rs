@@ -127,16 +127,16 @@ proptest! {
 #[test]
 fn a_front_is_full_with_so_many_receives_or_runs() {
     let mut both = Both::default();
-    for _ in 0..2 * MOST {
+    for _ in 0..2 * MOST_RECEIVES {
         both.post(0, Source::from(1), TagSelector::Any);
     }
-    assert_eq!(both.receives.len(), MOST);
+    assert_eq!(both.receives.len(), MOST_RECEIVES);
     // As many nodes as leave, where the first run has left them.
-    for left in 1..=MOST {
+    for left in 1..=MOST_RECEIVES {
         both.arrive(0, 1, 5);
         both.post(0, Source::from(2), TagSelector::Any);
         both.post(0, Source::from(2), TagSelector::Any);
-        assert_eq!(both.receives.len(), MOST, "{left} have left");
+        assert_eq!(both.receives.len(), MOST_RECEIVES, "{left} have left");
     }
     let mut both = Both::default();
     for tag in 0..20 {
