@@ -34,31 +34,6 @@ const REST_MOST: u32 = 2048;
 /// How often the rest is doubled at most: once after each look that finds the same.
 const MOST_DOUBLINGS: u32 = 5;
 
-/// Between two looks, one group in this many is timed. If it has taken a quarter longer than those of the last look, or
-/// a quarter less, it is odd, and the next one is timed too.
-const GROUPS_PER_CHECK: u32 = 8;
-/// After this many odd groups in a row the next look comes immediately, unless looks would then take more than twice
-/// the time that they may.
-const ODD_GROUPS: u32 = 2;
-/// An odd group is unlike those of the last look if it has taken this many times as long, or as short.
-const UNLIKE_FACTOR: u32 = 2;
-/// If the odd groups are unlike, the next look comes after the messages of this many looks. Each early look that
-/// changed nothing doubles that, too.
-const EARLY_WAIT_LOOKS: u32 = 2;
-
-/// This many unlike groups in a row are a change, however many looks found nothing and whenever the last one was. Each
-/// look that came for this and changed nothing doubles the number.
-const CERTAIN_UNLIKE_GROUPS: u32 = 8;
-/// So are this many odd ones.
-const CERTAIN_GROUPS: u32 = 32;
-
-/// How many messages may have been asked for before one comes; more are taken for lost.
-const UNDER_WAY: u32 = 256;
-
-/// A look ends without an answer if the messages of this many looks, and twice as many as were on their way when the
-/// ring was left, were read while others were still on their way through it.
-const MIXED: u32 = 4;
-
 /// How the bytes of a message come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum Way {

@@ -1,6 +1,10 @@
 //! A look at all ways, one after the other.
 
-use super::{MIXED, WAYS, Way};
+use super::{WAYS, Way};
+
+/// A look ends without an answer if the messages of this many looks, and twice as many as were on their way when the
+/// ring was left, were read while others were still on their way through it.
+pub(super) const MIXED: u32 = 4;
 
 /// A look, at one of the ways.
 #[derive(Clone, Copy, Debug)]

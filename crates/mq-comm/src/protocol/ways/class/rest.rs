@@ -1,9 +1,25 @@
 //! Between two looks.
 
-use super::{
-    CERTAIN_GROUPS, CERTAIN_UNLIKE_GROUPS, EARLY_WAIT_LOOKS, GROUPS, GROUPS_PER_CHECK,
-    MOST_DOUBLINGS, ODD_GROUPS, UNDER_WAY, UNLIKE_FACTOR,
-};
+use super::{GROUPS, MOST_DOUBLINGS};
+
+/// Between two looks, one group in this many is timed. If it has taken a quarter longer than those of the last look, or
+/// a quarter less, it is odd, and the next one is timed too.
+pub(super) const GROUPS_PER_CHECK: u32 = 8;
+/// After this many odd groups in a row the next look comes immediately, unless looks would then take more than twice
+/// the time that they may.
+pub(super) const ODD_GROUPS: u32 = 2;
+/// An odd group is unlike those of the last look if it has taken this many times as long, or as short.
+const UNLIKE_FACTOR: u32 = 2;
+/// If the odd groups are unlike, the next look comes after the messages of this many looks. Each early look that
+/// changed nothing doubles that, too.
+pub(super) const EARLY_WAIT_LOOKS: u32 = 2;
+/// This many unlike groups in a row are a change, however many looks found nothing and whenever the last one was. Each
+/// look that came for this and changed nothing doubles the number.
+pub(super) const CERTAIN_UNLIKE_GROUPS: u32 = 8;
+/// So are this many odd ones.
+pub(super) const CERTAIN_GROUPS: u32 = 32;
+/// How many messages may have been asked for before one comes; more are taken for lost.
+const UNDER_WAY: u32 = 256;
 
 /// Looks in a row that have found the same.
 #[derive(Clone, Copy, Debug, Default)]

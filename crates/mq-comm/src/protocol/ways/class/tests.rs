@@ -1,5 +1,9 @@
 use std::time::{Duration, Instant};
 
+use super::look::MIXED;
+use super::rest::{
+    CERTAIN_GROUPS, CERTAIN_UNLIKE_GROUPS, EARLY_WAIT_LOOKS, GROUPS_PER_CHECK, ODD_GROUPS,
+};
 use super::*;
 
 const BYTES: usize = 1 << 20;
