@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use mq_core::structures::Kind;
 
-use crate::support::{command, file, fresh, mq, real, svg, text};
+use crate::support::{command, file, first_object, fresh, mq, real, svg, text};
 
 const KEYS: [&str; 18] = [
     "trace",
@@ -184,14 +184,7 @@ fn a_trace_that_is_done_is_printed_before_the_next() {
         .spawn()
         .expect("mq starts");
     let mut stdout = child.stdout.take().expect("it is piped");
-    let mut text = String::new();
-    while !text.ends_with("\n  }") {
-        let mut byte = [0];
-        stdout
-            .read_exact(&mut byte)
-            .expect("an object comes before the end");
-        text.push(char::from(byte[0]));
-    }
+    let text = first_object(&mut stdout);
     child.kill().expect("it runs");
     child.wait().expect("it ends");
     let objects: serde_json::Value = serde_json::from_str(&(text + "]")).expect("a list begun");

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{command, file, real, svg, text};
+use crate::support::{command, file, first_object, real, svg, text};
 
 /// Begins a command on these arguments, ends it by a signal when it has printed its first object, and returns how it
 /// ended, what it printed, and what it said.
@@ -17,12 +17,7 @@ fn stopped(args: &[&str], signal: Signal) -> (Option<i32>, String, String) {
         .spawn()
         .expect("mq starts");
     let mut stdout = child.stdout.take().expect("it is piped");
-    let mut text = String::new();
-    while !text.ends_with("\n  }") {
-        let mut byte = [0];
-        stdout.read_exact(&mut byte).expect("an object comes");
-        text.push(char::from(byte[0]));
-    }
+    let mut text = first_object(&mut stdout);
     let pid = Pid::from_child(&child);
     kill_process(pid, signal).expect("it runs");
     stdout.read_to_string(&mut text).expect("UTF-8");

@@ -1,5 +1,6 @@
 //! Running `mq` and inspecting its output.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -55,6 +56,17 @@ pub(crate) fn mq(args: &[&str]) -> Run {
         stdout: String::from_utf8(stdout).expect("UTF-8"),
         stderr: String::from_utf8(stderr).expect("UTF-8"),
     }
+}
+
+/// What a command prints up to the end of the first object of a list, while it goes on.
+pub(crate) fn first_object(stdout: &mut impl Read) -> String {
+    let mut text = String::new();
+    while !text.ends_with("\n  }") {
+        let mut byte = [0];
+        stdout.read_exact(&mut byte).expect("an object comes");
+        text.push(char::from(byte[0]));
+    }
+    text
 }
 
 /// The path of a real trace.
