@@ -27,6 +27,13 @@ impl Aliases {
         self.messages.clear();
     }
 
+    /// So many receives and messages will move, one by one: growing meanwhile would copy, in one operation, what has
+    /// been added.
+    pub(crate) fn reserve(&mut self, receives: usize, messages: usize) {
+        self.receives.reserve_exact(receives);
+        self.messages.reserve_exact(messages);
+    }
+
     /// The same, for long: gives the memory back.
     pub(crate) fn forget(&mut self) {
         self.receives = Vec::new();

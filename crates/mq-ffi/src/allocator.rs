@@ -223,6 +223,39 @@ unsafe impl GlobalAlloc for Switch {
         let custom = unsafe { &*custom };
         release_custom(custom, memory, layout);
     }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if ORIGIN.load(Ordering::Relaxed) == OF_SYSTEM {
+            // SAFETY: as required of the caller.
+            return unsafe { System.alloc_zeroed(layout) };
+        }
+        // SAFETY: as required of the caller.
+        let memory = unsafe { self.alloc(layout) };
+        if !memory.is_null() {
+            // SAFETY: allocated with this size just now.
+            unsafe { memory.write_bytes(0, layout.size()) };
+        }
+        memory
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        if CUSTOM.load(Ordering::Acquire).is_null() {
+            // SAFETY: as required of the caller; all memory is the system's.
+            return unsafe { System.realloc(memory, layout, bytes) };
+        }
+        // SAFETY: the caller promises that the size is a valid one for this alignment.
+        let larger = unsafe { Layout::from_size_align_unchecked(bytes, layout.align()) };
+        // SAFETY: as required of the caller.
+        let moved = unsafe { self.alloc(larger) };
+        if !moved.is_null() {
+            let common = layout.size().min(bytes);
+            // SAFETY: both have this many bytes, and the new block is another.
+            unsafe { moved.copy_from_nonoverlapping(memory, common) };
+            // SAFETY: as required of the caller.
+            unsafe { self.dealloc(memory, layout) };
+        }
+        moved
+    }
 }
 
 /// The first block: from now on memory is the system's, unless a thread has set functions or is just doing so,

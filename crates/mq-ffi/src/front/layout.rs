@@ -70,14 +70,6 @@ pub struct mq_parked {
 }
 
 impl mq_parked {
-    pub(super) const NOTHING: Self = Self {
-        bits: 0,
-        care: 0,
-        place: 0,
-        sequence: 0,
-        cookie: ptr::null_mut(),
-    };
-
     pub(super) const fn source(&self) -> i32 {
         ((self.bits >> 32) as u32).cast_signed()
     }

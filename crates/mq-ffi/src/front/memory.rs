@@ -1,14 +1,29 @@
 //! The memory of a front's arrays.
 
 use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
 
 use super::layout::{mq_front_queue, mq_parked};
 use super::settle::SOME;
 use crate::allocator;
 
-/// The room of a new array, in entries, and the most that an array that proved too short is given: 320 KiB.
+/// The room of a new array, in entries.
 pub(super) const LEAST_ROOM: usize = 16;
-const MOST_ROOM: usize = 8192;
+
+/// The most that an array is given: 800 KiB. To search so many entries takes as long as an operation may take.
+const MOST_ROOM: usize = 20_480;
+
+/// The room after this one, for an array that proved too short.
+const fn room_after(room: usize) -> usize {
+    /// To copy more than this many entries to fresh memory would be a pause: the system gives a page of it in up to
+    /// two microseconds.
+    const MOST_TO_COPY: usize = 1024;
+    if room < MOST_TO_COPY {
+        4 * room
+    } else {
+        MOST_ROOM
+    }
+}
 
 /// The room beyond that of an array, for what is queued while its entries [move](super::moving): at most one entry
 /// with each operation but the last. Where those of the other kind move first, it may have to grow.
@@ -28,11 +43,11 @@ const FAR_LOOKS: u8 = 4;
 const FAR_FOR_EACH: usize = 16;
 const FAR_BESIDES: usize = 12;
 
-/// The memory of one kind of entries in a front. It grows fourfold when it is full, and is given back while the front
+/// The memory of one kind of entries in a front. It grows when it is full, and is given back while the front
 /// [rests](super::Rest) and nothing is queued.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    places: Vec<UnsafeCell<mq_parked>>,
+    places: Vec<Place>,
     /// Without what is [spare].
     room: u16,
     /// How many of the [`FAR_LOOKS`] are left before the entries move.
@@ -49,8 +64,10 @@ impl Memory {
         reason = "differences are what counts"
     )]
     pub(super) fn new(sequence: u64) -> Self {
+        let mut places = Vec::new();
+        resize(&mut places, LEAST_ROOM);
         Self {
-            places: places(LEAST_ROOM),
+            places,
             room: LEAST_ROOM as u16,
             far_looks: FAR_LOOKS,
             looked_at: sequence as u32,
@@ -109,27 +126,29 @@ impl Memory {
         if !array.is_full() || usize::from(self.room) == MOST_ROOM {
             return false;
         }
-        let room = MOST_ROOM.min(4 * usize::from(self.room));
-        let more = places(room);
-        if allocator::take_refusal() {
-            return false;
+        let had = usize::from(self.room);
+        let index =
+            |entry: *mut mq_parked| (entry.addr() - array.start.addr()) / size_of::<mq_parked>();
+        let (first, end) = (index(array.first), index(array.end));
+        let room = room_after(had);
+        resize(&mut self.places, room);
+        let is_refused = allocator::take_refusal();
+        if is_refused {
+            resize(&mut self.places, had);
+            allocator::forget_refusals();
+        } else {
+            self.room = room as u16;
         }
-        let entries = *array;
-        for (place, entry) in more.iter().zip(entries.entries()) {
-            // SAFETY: nothing else uses the new array.
-            unsafe { *place.get() = entry };
-        }
-        self.places = more;
-        self.room = room as u16;
         *array = self.empty();
-        array.end = array.start.wrapping_add(entries.len());
-        true
+        array.first = array.start.wrapping_add(first);
+        array.end = array.start.wrapping_add(end);
+        !is_refused
     }
 
     /// Gives the memory of an empty array back, but for that of a new one.
     pub(super) fn shrink(&mut self, array: &mut mq_front_queue) {
         if usize::from(self.room) > LEAST_ROOM {
-            self.places = places(LEAST_ROOM);
+            resize(&mut self.places, LEAST_ROOM);
             self.room = LEAST_ROOM as u16;
             *array = self.empty();
             // Nothing is being queued that could be refused for it.
@@ -142,9 +161,14 @@ impl Memory {
     }
 }
 
-fn places(room: usize) -> Vec<UnsafeCell<mq_parked>> {
-    let places = 0..room + spare(room);
-    places
-        .map(|_| UnsafeCell::new(mq_parked::NOTHING))
-        .collect()
+/// For an entry; C writes and reads those of an array.
+type Place = UnsafeCell<MaybeUninit<mq_parked>>;
+
+/// Gives an array this room and what is [spare]. What is in the first places remains there. The others are not written
+/// to: the system gives each page of them when an entry comes there, and not all of them to one operation.
+fn resize(places: &mut Vec<Place>, room: usize) {
+    let wanted = room + spare(room);
+    places.reserve_exact(wanted.saturating_sub(places.len()));
+    places.resize_with(wanted, || Place::new(MaybeUninit::uninit()));
+    places.shrink_to_fit();
 }

@@ -59,6 +59,11 @@ fn so_many(queued: usize, single_steps: &mut u8) -> usize {
     LONG.saturating_sub(queued) + 1
 }
 
+/// How many entries may be queued in a front while those of one kind move, which are so many: one with each operation.
+pub(super) const fn newcomers(moving: usize) -> usize {
+    moving / SOME + SINGLE_STEPS as usize + 1
+}
+
 /// A step has ended, which may have taken the last entry out of the front.
 pub(crate) fn after(front: &mut mq_front, matching: &mut Matching) {
     end_if_empty(front, matching);

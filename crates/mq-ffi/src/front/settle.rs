@@ -5,7 +5,8 @@ use core::ffi::c_int;
 use mq_core::mpi::{MpiEnvelope, MpiPattern};
 use mq_core::{ContextId, Handle, MessageHandle};
 
-use super::layout::{MOVING, MQ_FRONT_SLOT, mq_front, mq_parked};
+use super::layout::{MOVING, MQ_FRONT_SLOT, mq_front, mq_front_queue, mq_parked};
+use super::moving::newcomers;
 use super::open::tell_what_is_behind;
 use crate::allocator;
 use crate::matching::{Matching, Message};
@@ -82,6 +83,13 @@ fn begin(front: &mut mq_front, matching: &mut Matching) {
     // Only an open front can have named entries, and it opens with empty queues: of the names given
     // before, only those of receives that came back are not stale.
     matching.aliases.clear();
+    // Those of a kind of which there are none in the front are queued where they stay.
+    let will_move = |array: &mq_front_queue| match array.len() {
+        0 => 0,
+        queued => queued + newcomers(queued),
+    };
+    let (receives, messages) = (will_move(&front.receives), will_move(&front.messages));
+    matching.aliases.reserve(receives, messages);
     front.open = MOVING;
     front.no_receives = 0;
     front.no_messages = 0;

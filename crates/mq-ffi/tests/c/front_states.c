@@ -29,7 +29,7 @@ static void want(int holds, const char *what)
 }
 
 /* How many entries the front keeps that are taken in order. */
-enum { MOST_ROOM = 8192 };
+enum { MOST_ROOM = 20480 };
 /* How many move with one operation. */
 enum { SOME = 128 };
 
