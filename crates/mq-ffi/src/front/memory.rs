@@ -4,6 +4,7 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
 use super::layout::{mq_front_queue, mq_parked};
+use super::moving::LONG;
 use super::settle::SOME;
 use crate::allocator;
 
@@ -39,7 +40,8 @@ const FAR_LOOKS: u8 = 4;
 /// Any search may look at every entry of an array of n entries if, since the last search that did, at
 /// least n / `FAR_FOR_EACH` + `FAR_BESIDES` entries were queued in the front, in whichever array. The
 /// search takes as long as these entries gain from the front, which is some 10 ns each: comparing an
-/// entry takes 0.7, and moving one up when the found one leaves takes as much.
+/// entry takes 0.7, and moving one up when the found one leaves takes as much. Entries beyond
+/// [`LONG`] gain five times as much, so these ask for no more.
 const FAR_FOR_EACH: usize = 16;
 const FAR_BESIDES: usize = 12;
 
@@ -110,7 +112,8 @@ impl Memory {
         has_wildcard: bool,
     ) -> bool {
         let come = (sequence as u32).wrapping_sub(self.looked_at) as usize;
-        if come >= entries / FAR_FOR_EACH + FAR_BESIDES {
+        let counted = if entries < LONG { entries } else { LONG };
+        if come >= counted / FAR_FOR_EACH + FAR_BESIDES {
             self.looked_at = sequence as u32;
             return true;
         }

@@ -45,7 +45,7 @@ fn move_next(front: &mut mq_front, matching: &mut Matching) -> bool {
 /// When a queue has to grow where more than this many are queued, the default structure begins to index them all, in
 /// so many steps of as many microseconds as an operation may take. Entries that move are mostly of one kind in
 /// one context, to which this applies.
-const LONG: usize = 4096;
+pub(super) const LONG: usize = 4096;
 const SINGLE_STEPS: u8 = 6;
 
 /// How many move with an operation into queues that hold so many: where these become long, none after the one that
