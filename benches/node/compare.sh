@@ -4,6 +4,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 repository=$(cd "$here/../.." && pwd)
 . "$repository/integrations/ending.sh"
+. "$repository/benches/installed.sh"
 
 usage() {
     cat <<TEXT
@@ -11,11 +12,13 @@ usage: benches/node/compare.sh [OPTION...]
 
 Runs every job (a mode of node.c; for rate, a number of senders) with each contestant in turn, repeats all of that
 in each round, and prints a table of the medians over the rounds for each mode. Contestants are the MPI libraries,
-the bare hardware (line.c) and whatever --ours and --also name.
+the bare hardware (line.c) and whatever --library, --ours and --also name.
 
   --libraries NAME,...    openmpi, mpich (Debian's) and nemesis (those that are installed)
   --nemesis PREFIX        MPICH with ch3:nemesis, as built by integrations/mpich/build.sh
                           (\$MQ_INTEGRATIONS_DIR, or target/integrations of the repository, and mpich/stock)
+  --library NAME=PREFIX   another MPI library: PREFIX/bin/mpicc and PREFIX/bin/mpirun, Open MPI or MPICH; can be
+                          repeated
   --ours COMMAND          our command, in all modes; README.md says what it must print
   --ours-MODE COMMAND     our command in one mode: --ours-pingpong, --ours-bandwidth, --ours-rate, --ours-halo,
                           --ours-calls
@@ -50,6 +53,7 @@ examples:
   benches/node/compare.sh --ours 'target/release/mq {mode} --format json' --only pingpong,bandwidth
   benches/node/compare.sh --only calls --calls-ranks 4 --libraries openmpi \
       --ours 'target/release/mq calls --processes {n} --calls {calls} --sizes {sizes} --format json'
+  benches/node/compare.sh --libraries mpich --library mine=/opt/openmpi --ours 'target/release/mq {mode} --format json'
   benches/node/compare.sh --cores 4,5,6,7 --only halo --ours 'target/release/mq {mode} --cores {cores} --format json'
 TEXT
 }
@@ -92,7 +96,7 @@ parse() {
             shift
             continue
             ;;
-        --libraries | --nemesis | --ours | --ours-pingpong | --ours-bandwidth | --ours-rate | --ours-halo | \
+        --libraries | --nemesis | --library | --ours | --ours-pingpong | --ours-bandwidth | --ours-rate | --ours-halo | \
             --ours-calls | --also | --only | --sizes | --bandwidth-sizes | --by | --window | --rate-sizes | \
             --senders | --tiles | --calls | --calls-sizes | --calls-ranks | --algorithm | --cores | --samples | \
             --block | --rounds | --timeout | --format | --raw) ;;
@@ -103,6 +107,13 @@ parse() {
         --also)
             [[ $2 =~ ^[A-Za-z0-9_.+-]+=.+ ]] || die "--also: \`$2\` is not NAME=COMMAND"
             also+=("$2")
+            ;;
+        --library)
+            [[ $2 =~ ^[A-Za-z0-9_.+-]+=.+ ]] || die "--library: \`$2\` is not NAME=PREFIX"
+            [[ ! ${2%%=*} =~ ^(bare|ours|openmpi|mpich|nemesis)$ ]] || die "--library: ${2%%=*} has this name already"
+            [ -z "${prefixes[${2%%=*}]:-}" ] || die "--library: ${2%%=*} is given twice"
+            prefixes[${2%%=*}]=$(realpath "${2#*=}") || die "--library: ${2#*=} does not exist"
+            more+=("${2%%=*}")
             ;;
         --ours-*) [ -n "$2" ] && ours_in[${1#--ours-}]=$2 ;;
         *)
@@ -168,15 +179,22 @@ choose_cores() {
 
 # The tools of a library: mpicc and mpirun.
 tools() {
-    case "$1" in
-    nemesis) echo "$nemesis/bin/mpicc $nemesis/bin/mpirun" ;;
-    *) echo "mpicc.$1 mpirun.$1" ;;
-    esac
+    local prefix=${prefixes[$1]:-}
+    if [ -n "$prefix" ]; then
+        echo "$prefix/bin/mpicc $prefix/bin/mpirun"
+    else
+        echo "mpicc.$1 mpirun.$1"
+    fi
 }
 
-# Sets `libraries` to the installed ones, or dies if a requested one is missing.
+# Sets `libraries` to the installed ones, or dies if a requested one is missing, and `kinds` to what each is.
 find_libraries() {
     local name found='' asked=$libraries mpicc mpirun
+    prefixes[nemesis]=$nemesis
+    kinds=([openmpi]=openmpi [mpich]=mpich [nemesis]=mpich)
+    for name in "${more[@]}"; do
+        kinds[$name]=$(kind "--library $name" "${prefixes[$name]}")
+    done
     for name in $(echo "${asked:-openmpi,mpich,nemesis}" | tr , ' '); do
         known --libraries "$name" openmpi,mpich,nemesis
         read -r mpicc mpirun < <(tools "$name")
@@ -189,6 +207,7 @@ find_libraries() {
         fi
     done
     libraries=$found
+    for name in "${more[@]}"; do libraries+=${libraries:+,}$name; done
     [ -n "$libraries" ] || [ -n "$ours" ] || [ ${#ours_in[@]} -gt 0 ] || [ ${#also[@]} -gt 0 ] ||
         die "there is no library to measure"
     [ -n "$ours" ] || [ ${#ours_in[@]} -gt 0 ] || echo "compare.sh: without ours: no --ours names a command" >&2
@@ -209,10 +228,11 @@ environment() {
     shift
     unset "${!MQ_@}" "${!OMPI_MCA_@}" "${!MPIR_CVAR_@}" "${!UCX_@}" "${!FI_@}"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    if [ "$name" = nemesis ]; then
-        export LD_LIBRARY_PATH=$nemesis/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    if [ -n "${prefixes[$name]:-}" ]; then
+        with_prefix "${prefixes[$name]}" "$@"
+    else
+        "$@"
     fi
-    "$@"
 }
 
 build() {
@@ -250,7 +270,7 @@ launch() {
     [ "$2" -le "$(count_cores)" ] || crowded=1
     read -r mpicc mpirun < <(tools "$1")
     printf '%s\n' taskset -c "$cores"
-    case "$1" in
+    case "${kinds[$1]}" in
     openmpi)
         printf '%s\n' "$mpirun" -n "$2" --bind-to none --mca mpi_yield_when_idle $crowded
         # It may detect fewer cores than there are.
@@ -309,7 +329,7 @@ jobs_of_a_round() {
 run() {
     local label=$1 job=$2 rc=0
     shift 2
-    (environment "$label" alone "$timeout" "$@") >"$work/out" 2>"$work/err" &
+    (environment "${label%-testall}" alone "$timeout" "$@") >"$work/out" 2>"$work/err" &
     status_of $! || rc=$?
     if [ "$rc" -ne 0 ] || ! grep -q '^{' "$work/out"; then
         tail -n 30 "$work/out" "$work/err" >&2
@@ -336,23 +356,6 @@ contest() {
         esac
         return
         ;;
-    openmpi | mpich | nemesis)
-        kind=library
-        mapfile -t words < <(launch "$label" "$ranks")
-        # Not every build of MPICH can yield; --yield does it outside the library. Open MPI can, and is run both ways.
-        # Calls have no --yield: they are the library's own.
-        if [ "$ranks" -gt "$(count_cores)" ] && [ "$mode" != calls ]; then
-            yields=yes
-            [ "$label" = openmpi ] || args+=" --yield"
-        fi
-        # Arguments are split into words on purpose.
-        # shellcheck disable=SC2086
-        run "$label" "$mode" "${words[@]}" "$work/node-$label" "$mode" $args
-        # shellcheck disable=SC2086
-        [ -z "$yields" ] || [ "$label" != openmpi ] ||
-            run openmpi-testall "$mode" "${words[@]}" "$work/node-$label" "$mode" $args --yield
-        return
-        ;;
     ours) template=${ours_in[$mode]:-$ours} ;;
     *)
         for pair in "${also[@]}"; do
@@ -360,6 +363,23 @@ contest() {
         done
         ;;
     esac
+    if [ -n "${kinds[$label]:-}" ]; then
+        kind=library
+        mapfile -t words < <(launch "$label" "$ranks")
+        # Not every build of MPICH can yield; --yield does it outside the library. Open MPI can, and is run both ways.
+        # Calls have no --yield: they are the library's own.
+        if [ "$ranks" -gt "$(count_cores)" ] && [ "$mode" != calls ]; then
+            yields=yes
+            [ "${kinds[$label]}" = openmpi ] || args+=" --yield"
+        fi
+        # Arguments are split into words on purpose.
+        # shellcheck disable=SC2086
+        run "$label" "$mode" "${words[@]}" "$work/node-$label" "$mode" $args
+        # shellcheck disable=SC2086
+        [ -z "$yields" ] || [ "${kinds[$label]}" != openmpi ] ||
+            run "$label-testall" "$mode" "${words[@]}" "$work/node-$label" "$mode" $args --yield
+        return
+    fi
     [ -n "$template" ] || return 0
     read -ra words <<<"$(filled "$template" "$mode" "$ranks" "$args" "$senders")"
     run "$label" "$mode" taskset -c "$cores" "${words[@]}"
@@ -393,8 +413,9 @@ libraries='' nemesis='' ours='' only=pingpong,bandwidth,rate,halo,calls sizes=''
 bandwidth_sizes='' by=window,pingpong,rewritten
 window=64 rate_sizes=8 senders='' tiles='' algorithm=nonblocking cores='' samples='' block='' rounds='' quick=''
 calls=barrier,broadcast,sendrecv,itself,alltoall,recv,probe,iprobe,test calls_sizes='' calls_ranks=2
-timeout=120 format=table raw='' also=() kind='' whole=''
-declare -A ours_in=()
+timeout=120 format=table raw='' also=() more=() kind='' whole=''
+# By name: our commands by mode; of libraries, where they are installed (not Debian's), and openmpi or mpich.
+declare -A ours_in=() prefixes=() kinds=()
 parse "$@"
 settle
 for need in python3 timeout taskset setsid; do

@@ -34,7 +34,7 @@ pub use self::layout::{
 pub(crate) use self::memory::Memory;
 pub(crate) use self::open::{emptied, filled, hide, reopen, show};
 pub(crate) use self::rest::Rest;
-pub(crate) use self::room::{Searched, furnish, grant_far_look, prepare};
+pub(crate) use self::room::{Searched, furnish, grant_far_exit, grant_far_look, prepare};
 pub(crate) use self::settle::{end_moving, is_settled, settle, visit};
 pub(crate) use self::standing::MOST_BACK;
 pub(crate) use self::terms::{check, forget, is_all_there_is_and_lacks};

@@ -6,13 +6,13 @@
 use core::ffi::{c_int, c_void};
 
 use crate::boundary::{Way, front_of, guard_step, mq_engine, straight, way, write};
-use crate::front::{emptied, settle, steps};
+use crate::front::{Reach, Searched, emptied, settle, steps};
 use crate::matching::{Matching, Waiting};
 use crate::operations::{operate, operate_with, show_message};
 use crate::plain::Outputs;
 use crate::status::{MQ_MATCHED, MQ_NONE};
 use crate::types::{mq_envelope, mq_handle, mq_message_handle, mq_pattern};
-use crate::ways;
+use crate::ways::{self, grant_far_exit};
 
 /// Takes the earliest unexpected message that `pattern` matches, and queues nothing otherwise
 /// (matched probe; first half of `mq_post`).
@@ -121,8 +121,16 @@ pub unsafe extern "C" fn mq_take(
             // SAFETY: `way` has just said so.
             let front = unsafe { front_of(engine) };
             // SAFETY: as required of the caller.
-            if let Some(status) = unsafe { steps::take(front, found, out) } {
+            if let Some(status) = unsafe { steps::take(front, found, out, Reach::Near) } {
                 return status;
+            }
+            // SAFETY: as required of the caller.
+            if unsafe { grant_far_exit(engine, Searched::Messages) } {
+                // SAFETY: it is still open.
+                let front = unsafe { front_of(engine) };
+                // SAFETY: as required of the caller.
+                let taken = unsafe { steps::take(front, found, out, Reach::All) };
+                return taken.unwrap_or(MQ_NONE);
             }
         }
         // SAFETY: `way` has just said so.

@@ -6,11 +6,11 @@ use mq_core::{CollectiveCall, ContextId};
 
 use crate::boundary::{Entered, Way, borrow, enter, front_of, mq_engine, way, write};
 use crate::class;
-use crate::front::{reopen, settle, steps};
+use crate::front::{Reach, Searched, reopen, settle, steps};
 use crate::matching::{Matching, Posted, Taken};
 use crate::status::{MQ_ERR_ARGUMENT, MQ_MATCHED, MQ_NONE, status_of};
 use crate::types::{mq_envelope, mq_handle, mq_pattern};
-use crate::ways;
+use crate::ways::{self, grant_far_exit};
 
 /// Says which context an operation is on.
 pub(crate) trait InContext {
@@ -256,10 +256,18 @@ pub unsafe extern "C" fn mq_cancel(
         // SAFETY: `way` has just said so.
         let front = unsafe { front_of(engine) };
         // SAFETY: as required of the caller.
-        match unsafe { steps::cancel(front, handle, receive) } {
+        match unsafe { steps::cancel(front, handle, receive, Reach::Near) } {
             // SAFETY: as required of the caller.
             Some(MQ_NONE) => return unsafe { cancel_returned(engine, handle, receive) },
             Some(status) => return status,
+            // SAFETY: as required of the caller.
+            None if unsafe { grant_far_exit(engine, Searched::Receives) } => {
+                // SAFETY: it is still open.
+                let front = unsafe { front_of(engine) };
+                // SAFETY: as required of the caller.
+                let cancelled = unsafe { steps::cancel(front, handle, receive, Reach::All) };
+                return cancelled.unwrap_or(MQ_NONE);
+            }
             None => {}
         }
     }
@@ -290,8 +298,9 @@ unsafe fn cancel_returned(
         let Some(now) = entered.matching.aliases.returned(handle.read()) else {
             return Ok(MQ_NONE);
         };
+        let now = mq_handle::of(now);
         // SAFETY: as required of the caller.
-        let cancelled = unsafe { steps::cancel(&mut entered.front, mq_handle::of(now), receive) };
+        let cancelled = unsafe { steps::cancel(&mut entered.front, now, receive, Reach::Near) };
         // It is one of the first of its queue: nothing has to move for it.
         Ok(cancelled.unwrap_or(MQ_NONE))
     };

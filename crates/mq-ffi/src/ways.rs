@@ -122,6 +122,23 @@ unsafe fn grant_far_look(engine: *mut mq_engine, searched: Searched, has_wildcar
     unsafe { enter(engine, body) == 1 }
 }
 
+/// An open front has the entry that an operation names, but not near: lets it leave if it may; returns whether.
+///
+/// # Safety
+/// As for [`enter`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn grant_far_exit(engine: *mut mq_engine, searched: Searched) -> bool {
+    let body = |entered: &mut Entered<'_>| {
+        let (front, matching) = (&*entered.front, &mut *entered.matching);
+        Ok(c_int::from(front::grant_far_exit(
+            front, matching, searched,
+        )))
+    };
+    // SAFETY: as required of the caller.
+    unsafe { enter(engine, body) == 1 }
+}
+
 macro_rules! ways {
     ($name:ident($what:ident: $type:ty $(, $arg:ident: $kind:ty)*),
      $may:ident, queues: $queues:literal, around: $around:path,

@@ -79,9 +79,14 @@ impl mq_front_queue {
         })
     }
 
-    /// The entry with this name, or that there is none, or `None` if too many others would have to
+    /// The entry with this name, or that there is none, or `None` if it is not near and too many others would have to
     /// move up when it leaves.
-    pub(super) fn named(&self, sequence: u64, context: u32) -> Option<Option<*mut mq_parked>> {
+    pub(super) fn named(
+        &self,
+        sequence: u64,
+        context: u32,
+        reach: Reach,
+    ) -> Option<Option<*mut mq_parked>> {
         const MOST_TO_MOVE: usize = 512;
         // Entries are in the order of their numbers.
         let (mut from, mut to) = (0, self.len());
@@ -105,7 +110,8 @@ impl mq_front_queue {
             return Some(None);
         }
         let to_move = from.min(self.len() - 1 - from);
-        (to_move <= MOST_TO_MOVE).then_some(Some(found))
+        let may_leave = to_move <= MOST_TO_MOVE || !matches!(reach, Reach::Near);
+        may_leave.then_some(Some(found))
     }
 
     /// The first receive for a message.

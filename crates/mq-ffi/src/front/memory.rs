@@ -45,11 +45,15 @@ const FAR_LOOKS: u8 = 4;
 const FAR_FOR_EACH: usize = 16;
 const FAR_BESIDES: usize = 12;
 
+/// An entry that is named may leave from anywhere in an array of n entries if, since the last that did, at least
+/// n / `CLOSING_FOR_EACH` entries were queued in the front: what these gain pays for up to n / 2 that move up.
+const CLOSING_FOR_EACH: usize = 32;
+
 /// The memory of one kind of entries in a front. It grows when it is full, and is given back while the front
 /// [rests](super::Rest) and nothing is queued.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    places: Vec<Place>,
+    places: Box<[Place]>,
     /// Without what is [spare].
     room: u16,
     /// How many of the [`FAR_LOOKS`] are left before the entries move.
@@ -57,6 +61,8 @@ pub(crate) struct Memory {
     /// The front's sequence number, truncated to this word's size, when a search last looked at every
     /// entry and was [paid for](FAR_FOR_EACH); initially, when the front was new.
     looked_at: u32,
+    /// The same when an entry last left that was [paid for](CLOSING_FOR_EACH).
+    closed_at: u32,
 }
 
 impl Memory {
@@ -66,13 +72,14 @@ impl Memory {
         reason = "differences are what counts"
     )]
     pub(super) fn new(sequence: u64) -> Self {
-        let mut places = Vec::new();
+        let mut places = Box::default();
         resize(&mut places, LEAST_ROOM);
         Self {
             places,
             room: LEAST_ROOM as u16,
             far_looks: FAR_LOOKS,
             looked_at: sequence as u32,
+            closed_at: sequence as u32,
         }
     }
 
@@ -124,6 +131,21 @@ impl Memory {
         is_left
     }
 
+    /// Lets an entry leave from anywhere in an array of this length, in a front whose next entry has this number, if it
+    /// may; returns whether.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "differences are what counts"
+    )]
+    pub(super) const fn grant_far_exit(&mut self, entries: usize, sequence: u64) -> bool {
+        let come = (sequence as u32).wrapping_sub(self.closed_at) as usize;
+        let is_paid_for = come >= entries / CLOSING_FOR_EACH;
+        if is_paid_for {
+            self.closed_at = sequence as u32;
+        }
+        is_paid_for
+    }
+
     /// Gives a full array more room, if it may have more; whether it has. Its entries stay.
     pub(super) fn grow(&mut self, array: &mut mq_front_queue) -> bool {
         if !array.is_full() || usize::from(self.room) == MOST_ROOM {
@@ -169,9 +191,10 @@ type Place = UnsafeCell<MaybeUninit<mq_parked>>;
 
 /// Gives an array this room and what is [spare]. What is in the first places remains there. The others are not written
 /// to: the system gives each page of them when an entry comes there, and not all of them to one operation.
-fn resize(places: &mut Vec<Place>, room: usize) {
+fn resize(places: &mut Box<[Place]>, room: usize) {
     let wanted = room + spare(room);
-    places.reserve_exact(wanted.saturating_sub(places.len()));
-    places.resize_with(wanted, || Place::new(MaybeUninit::uninit()));
-    places.shrink_to_fit();
+    let mut growing = core::mem::take(places).into_vec();
+    growing.reserve_exact(wanted.saturating_sub(growing.len()));
+    growing.resize_with(wanted, || Place::new(MaybeUninit::uninit()));
+    *places = growing.into_boxed_slice();
 }

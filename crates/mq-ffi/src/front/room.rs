@@ -35,11 +35,22 @@ pub(crate) fn prepare(
     queues && receives.grow(&mut front.receives) | messages.grow(&mut front.messages)
 }
 
-/// Which array of an open front a search looks at.
+/// Which array of an open front is searched, by a pattern or by a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Searched {
     Receives,
     Messages,
+}
+
+impl Searched {
+    /// How many entries the array has, and its memory.
+    fn in_front<'a>(self, front: &mq_front, matching: &'a mut Matching) -> (usize, &'a mut Memory) {
+        let [receives, messages] = &mut matching.front_memory;
+        match self {
+            Self::Receives => (front.receives.len(), receives),
+            Self::Messages => (front.messages.len(), messages),
+        }
+    }
 }
 
 /// Lets a search that found nothing among the first entries of an open front look at all entries if it may; returns
@@ -51,13 +62,19 @@ pub(crate) fn grant_far_look(
     searched: Searched,
     has_wildcard: bool,
 ) -> bool {
-    let [receives, messages] = &mut matching.front_memory;
-    let (queue, memory) = match searched {
-        Searched::Receives => (&front.receives, receives),
-        Searched::Messages => (&front.messages, messages),
-    };
-    let entries = queue.len();
+    let (entries, memory) = searched.in_front(front, matching);
     front.is_open()
         && entries > MQ_FRONT_SCAN
         && memory.grant_far_look(entries, front.sequence, has_wildcard)
+}
+
+/// Lets an entry that is named leave from anywhere in an open front if it may; returns whether. Programs seldom cancel
+/// a receive among thousands that are matched in order, or take a message from among them.
+pub(crate) fn grant_far_exit(
+    front: &mq_front,
+    matching: &mut Matching,
+    searched: Searched,
+) -> bool {
+    let (entries, memory) = searched.in_front(front, matching);
+    front.is_open() && memory.grant_far_exit(entries, front.sequence)
 }

@@ -268,12 +268,13 @@ pub(crate) unsafe fn take(
     front: &mut mq_front,
     found: mq_message_handle,
     out: Outputs,
+    reach: Reach,
 ) -> Option<c_int> {
     if found.slot != MQ_FRONT_SLOT {
         // The queues had no messages when the front opened: this one has left.
         return Some(MQ_NONE);
     }
-    match front.messages.named(found.sequence, found.context)? {
+    match front.messages.named(found.sequence, found.context, reach)? {
         // SAFETY: as required of the caller.
         Some(at) => Some(unsafe { take_out(&mut front.messages, at, out) }),
         None => Some(MQ_NONE),
@@ -289,11 +290,15 @@ pub(crate) unsafe fn cancel(
     front: &mut mq_front,
     handle: mq_handle,
     receive: *mut *mut c_void,
+    reach: Reach,
 ) -> Option<c_int> {
     if handle.slot != MQ_FRONT_SLOT {
         return Some(MQ_NONE);
     }
-    match front.receives.named(handle.sequence, handle.context)? {
+    match front
+        .receives
+        .named(handle.sequence, handle.context, reach)?
+    {
         // SAFETY: as required of the caller.
         Some(at) => Some(unsafe { complete(&mut front.receives, at, receive) }),
         None => Some(MQ_NONE),

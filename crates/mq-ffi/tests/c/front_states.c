@@ -160,6 +160,27 @@ static void far_looks(void)
         exit(2);
 }
 
+/* In a queue of any length, a search for something else may look at all entries once for 268 that have come. */
+static void far_looks_of_long_queues(void)
+{
+    enum { COME = 268, TIMES = MOST_ROOM / COME };
+    static char messages[MOST_ROOM];
+    mq_engine *engine = new_engine();
+    mq_pattern other = {.source = 2, .tag = 1};
+    void *message;
+    for (int i = 0; i < COME * TIMES; i++) {
+        mq_envelope envelope = {.source = 1, .tag = i};
+        want(mq_inline_arrive(engine, &envelope, 8, &messages[i], NULL) == MQ_NONE, "a message is queued");
+        if ((i + 1) % COME == 0)
+            want(mq_inline_extract(engine, &other, &message, NULL) == MQ_NONE, "nothing of another source is there");
+    }
+    want(messages_in_front(engine) == COME * TIMES, "all messages are still in the front");
+    want(mq_inline_extract(engine, &other, &message, NULL) == MQ_NONE, "another search comes too soon");
+    want(messages_in_front(engine) == COME * TIMES - SOME, "some of them move");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
 /* Messages of source 1 in an engine's front, with tags from 0 on. */
 static mq_engine *with_messages(char *messages, int count, mq_message_handle *names)
 {
@@ -199,7 +220,7 @@ static void far_post(void)
         exit(2);
 }
 
-/* A name is found wherever it stands; the others stay unless too many would have to move up. */
+/* A name is found wherever it stands. The others stay, unless too many would have to move up, too soon again. */
 static void far_names(void)
 {
     enum { MESSAGES = 4000 };
@@ -215,13 +236,43 @@ static void far_names(void)
         want(mq_inline_take(engine, names[at], &message, NULL) == MQ_NONE, "once");
         want(messages_in_front(engine) == MESSAGES - 1 - i, "the others stay in the front");
     }
-    want(mq_inline_take(engine, names[MESSAGES / 2], &message, NULL) == MQ_MATCHED
-             && message == &messages[MESSAGES / 2],
-         "so is one in the middle");
-    want(messages_in_front(engine) == 0, "and the others move into the queues");
-    want(mq_inline_take(engine, names[MESSAGES / 2], &message, NULL) == MQ_NONE, "once");
+    for (int i = 0; i < 2; i++) {
+        const int at = MESSAGES / 2 + i;
+        want(mq_inline_take(engine, names[at], &message, NULL) == MQ_MATCHED && message == &messages[at],
+             "so is one in the middle");
+        want(messages_in_front(engine) == (i == 0 ? MESSAGES - 6 : 0), "the second has the others move");
+        want(mq_inline_take(engine, names[at], &message, NULL) == MQ_NONE, "once");
+    }
     want(mq_inline_take(engine, names[1], &message, NULL) == MQ_MATCHED && message == &messages[1],
          "names are those from the front");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
+/* The same for receives that are cancelled. */
+static void far_cancels(void)
+{
+    enum { RECEIVES = 4000 };
+    static char receives[RECEIVES];
+    static mq_handle names[RECEIVES];
+    mq_engine *engine = new_engine();
+    void *receive;
+    for (int i = 0; i < RECEIVES; i++) {
+        mq_pattern pattern = {.source = 1, .tag = i};
+        want(mq_inline_post(engine, &pattern, &receives[i], &names[i], NULL, NULL) == MQ_NONE, "a receive is queued");
+    }
+    for (int i = 0; i < 2; i++) {
+        const int at = RECEIVES / 2 + i;
+        want(mq_cancel(engine, names[at], &receive) == MQ_MATCHED && receive == &receives[at], "one is cancelled");
+        want(in_front(engine) == (i == 0 ? RECEIVES - 1 : 0), "the second has the others move");
+        want(mq_cancel(engine, names[at], &receive) == MQ_NONE, "once");
+    }
+    for (int i = 0; i < RECEIVES; i++) {
+        const int left = i / 2 == RECEIVES / 4;
+        mq_envelope envelope = {.source = 1, .tag = i};
+        want(mq_inline_deliver(engine, &envelope, &receive) == (left ? MQ_NONE : MQ_MATCHED), "the others are matched");
+        want(left || receive == &receives[i], "in order");
+    }
     if (mq_engine_free(engine) != MQ_NONE)
         exit(2);
 }
@@ -396,8 +447,10 @@ int main(void)
     rest_out_of_order();
     rest_is_counted_by_fillings();
     far_looks();
+    far_looks_of_long_queues();
     far_post();
     far_names();
+    far_cancels();
     some_move_at_a_time();
     last_on_the_way();
     others_come_meanwhile();
