@@ -26,13 +26,17 @@ struct answer {
     mq_envelope envelope;
 };
 
-enum { HANDLES = 32, SEEN = 8192 };
+/* More than a front holds. */
+enum { MOST = 21000 };
+
+enum { HANDLES = 32, SEEN = MOST };
 
 struct side {
     mq_engine *engine;
     int inlined;
     mq_handle handles[HANDLES];
     mq_message_handle found;
+    int far; /* only a message in the middle of the queue is kept in `found` when it is queued */
     void *seen[SEEN];
     uint32_t seen_of[SEEN];
     int count;
@@ -102,6 +106,7 @@ static struct answer act(struct side *side, uint32_t what, uint32_t plain, const
     int in = side->inlined && !plain;
     mq_engine *engine = side->engine;
     mq_handle *handle = &side->handles[number % HANDLES];
+    mq_message_handle *queued = side->far && number != HANDLES / 2 ? NULL : &side->found;
     memset(&answer, 0, sizeof answer);
     switch (what) {
     case 0:
@@ -123,8 +128,8 @@ static struct answer act(struct side *side, uint32_t what, uint32_t plain, const
         answer.status = in ? mq_inline_deliver(engine, carried, &answer.cookie)
                            : mq_deliver(engine, carried, &answer.cookie);
         if (answer.status == MQ_NONE)
-            answer.status = in ? mq_inline_queue_message(engine, carried, 8, mark, &side->found)
-                               : mq_queue_message(engine, carried, 8, mark, &side->found);
+            answer.status = in ? mq_inline_queue_message(engine, carried, 8, mark, queued)
+                               : mq_queue_message(engine, carried, 8, mark, queued);
         break;
     case 4:
         answer.status =
@@ -172,7 +177,7 @@ static uint64_t moving;
  * is seldom done then, lengths included. */
 static void run(uint64_t seed, const char *structure, int far)
 {
-    enum { STEPS = 2000, MOST = 8400, AFTERWARDS = 150 };
+    enum { STEPS = 2000, AFTERWARDS = 150 };
     static char marks[MOST + AFTERWARDS];
     const int beside_list = seed % 2 == 0;
     static struct side sides[2];
@@ -181,6 +186,7 @@ static void run(uint64_t seed, const char *structure, int far)
         mq_engine_options options = {.structure = i == 1 && beside_list ? "list" : structure,
                                      .flags = i == 0 ? 0 : MQ_NO_FRONT};
         sides[i].inlined = i == 0;
+        sides[i].far = far;
         if (mq_engine_new(&options, &sides[i].engine) != MQ_NONE)
             exit(2);
         for (uint32_t c = 0; c < CONTEXT_COUNT; c++)
@@ -191,6 +197,7 @@ static void run(uint64_t seed, const char *structure, int far)
     uint32_t ranks = 1 + random_below(7), tags = 1 + random_below(far ? 200 : 4), wild = random_below(3), flood = 0;
     if (far)
         flood = 200 + random_below(random_below(4) ? 1500 : MOST - 200);
+    const uint32_t filled = flood;
     for (int step = 0, steps = far ? (int) flood + AFTERWARDS : STEPS; step < steps; step++) {
         /* Short queues most of the time, so that the front opens again and again; at times a flood of
          * one kind, and then of the other, so that its rings fill and go round. */
@@ -205,10 +212,15 @@ static void run(uint64_t seed, const char *structure, int far)
         } else if (flood > 0) {
             flood--;
             what = (far ? seed / 4 % 2 : flood / 128 % 2 != seed % 2) + (random_below(2) ? 2 : 0);
+        } else if (far && (step < (int) filled + 3 || random_below(40) == 0)) {
+            what = random_below(2) ? 5 : 7;
         } else if (far && what == 5 && random_below(30) > 0) {
             what = 4;
         }
         uint32_t plain = random_below(wild == 2 ? 8 : 100) == 0 && !fills, number = random_below(4096);
+        /* The handles that are kept are from everywhere in the queue. */
+        if (fills)
+            number = (uint32_t) step * HANDLES / filled;
         mq_pattern pattern = {.context = CONTEXTS[(first + random_below(contexts)) % CONTEXT_COUNT],
                               .source = (int32_t) random_below(ranks),
                               .tag = (int32_t) random_below(tags) - 1};
