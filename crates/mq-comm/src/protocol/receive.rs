@@ -38,6 +38,9 @@ impl<T: Transport> Core<T> {
         buffer: Buffer,
         set: u32,
     ) -> (Name, Result<(), Error>) {
+        if self.state.follows_any_source_probe != 0 {
+            return self.start_after_probe(pattern, from, buffer, set);
+        }
         let run = self.state.run_in_front(&pattern);
         let name = self.state.requests.add(New {
             stage: match run {
@@ -61,13 +64,23 @@ impl<T: Transport> Core<T> {
         }
     }
 
+    /// [`start_receive`](Self::start_receive) after a probe from any source.
+    #[cold]
+    #[inline(never)]
+    fn start_after_probe(
+        &mut self,
+        pattern: MpiPattern,
+        from: Process,
+        buffer: Buffer,
+        set: u32,
+    ) -> (Name, Result<(), Error>) {
+        let (from, pattern) = self.take_in_shown(from, pattern);
+        self.start_receive(pattern, from, buffer, set)
+    }
+
     /// Begins a run in front with a receive that is posted.
     #[inline(never)]
     fn begin_in_front(&mut self, pattern: MpiPattern, receive: u32) -> Result<(), Error> {
-        if self.state.follows_any_source_probe != 0 {
-            self.state.requests.at_mut(receive).stage = Stage::Hand;
-            return self.start_hand_on(pattern, receive);
-        }
         let from = self.state.requests.at(receive).peer;
         (self.state.matching.front).begin_run(pattern, from, receive);
         self.end_kept_want();
@@ -75,12 +88,10 @@ impl<T: Transport> Core<T> {
     }
 
     /// [`narrow_to_shown`](Self::narrow_to_shown) for a request. What it is then for is taken in: the request is for
-    /// that message alone, and if it were posted, others that have come as well could pass it.
-    #[cold]
-    fn narrow_request_to_shown(&mut self, request: u32, pattern: MpiPattern) -> MpiPattern {
-        let from = self.state.requests.at(request).peer;
+    /// that message alone, and if it were posted, others that have come as well could pass it. The request begins
+    /// afterwards: if its sender is found to have ended meanwhile, requests that wait for that process are over.
+    fn take_in_shown(&mut self, from: Process, pattern: MpiPattern) -> (Process, MpiPattern) {
         let (shown_from, narrowed) = self.narrow_to_shown(from, pattern);
-        self.state.requests.at_mut(request).peer = shown_from;
         if let Some(shown) = self.state.shown
             && shown_from != from
         {
@@ -89,15 +100,11 @@ impl<T: Transport> Core<T> {
                 self.state.failed_elsewhere(error);
             }
         }
-        narrowed
+        (shown_from, narrowed)
     }
 
     #[inline(never)]
     fn start_hand_on(&mut self, pattern: MpiPattern, request: u32) -> Result<(), Error> {
-        let pattern = match self.state.follows_any_source_probe {
-            0 => pattern,
-            _ => self.narrow_request_to_shown(request, pattern),
-        };
         let hand = &Hand { request, pattern };
         // Without obstacles there is somebody left to wait for, and posting finds what has come.
         if self.state.obstacles > 0 && self.settle(hand)? {
@@ -191,6 +198,7 @@ impl<T: Transport> Core<T> {
     pub(crate) fn take(&mut self, receive: u32, message: u32) -> Result<(), Error> {
         let kept = self.state.messages.at_mut(message);
         let slot = self.state.requests.at_mut(receive);
+        debug_assert_ne!(slot.stage, Stage::Done, "its message would be lost");
         slot.peer = kept.from;
         slot.bits = kept.bits;
         slot.total = kept.total;

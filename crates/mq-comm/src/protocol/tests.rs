@@ -2,6 +2,7 @@
 //! later receive takes the quick ways.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use mq_core::Source;
 use mq_shm::Process;
@@ -60,19 +61,26 @@ fn a_communicator_that_is_over_leaves_nothing_in_the_queues() {
     assert_eq!(world.inner.core().state.requests.all().count(), 0);
 }
 
-#[test]
-fn a_communicator_that_is_over_wants_no_messages() {
+/// Two worlds; the second has sent two messages to the first with tag 1, of which one is received, and the other lies
+/// in its box, which is only looked into for what is wanted.
+fn world_and_sender() -> [World; 2] {
     let options = Options::default().with(|o| o.channel.tuning.box_after = 0);
     let seats = World::seats(2, &options).unwrap().into_iter();
     let worlds: Vec<World> = seats.map(|seat| seat.take().unwrap()).collect();
-    let [world, other] = &worlds[..] else {
+    let Ok([world, other]) = <[World; 2]>::try_from(worlds) else {
         unreachable!("two seats")
     };
-    // The first opens the box in which the second then lies, which is only looked into for what is wanted.
+    // The first opens the box.
     for _ in 0..2 {
         other.send(&[1_u8], 0, 1).unwrap();
     }
     world.recv(&mut [0_u8], 1, 1).unwrap();
+    [world, other]
+}
+
+#[test]
+fn a_communicator_that_is_over_wants_no_messages() {
+    let [world, _other] = world_and_sender();
     let is_wanted = || world.inner.core().transport.peek_wanted().is_some();
     let group: Rc<[Process]> = Rc::from([Process(0)]);
     let part = Communicator::new(world.inner.core.clone(), Number(1), 0, group);
@@ -80,6 +88,23 @@ fn a_communicator_that_is_over_wants_no_messages() {
     assert!(is_wanted());
     drop(part);
     assert!(!is_wanted());
+}
+
+#[test]
+fn what_a_probe_has_shown_is_received_though_its_sender_is_then_found_to_have_ended() {
+    let [world, sender] = world_and_sender();
+    drop(sender);
+    // The next round calls the roll.
+    while !world.inner.core().roll_call.tick() {}
+    std::thread::sleep(Duration::from_millis(25));
+    assert!(!world.inner.core().roll_call.tick_by(63));
+    let shown = world.iprobe(Source::Any, 1).unwrap();
+    assert_eq!(shown.map(|shown| shown.source()), Some(1));
+    let received = world.irecv(vec![0_u8], Source::Any, 1).unwrap().wait();
+    assert_eq!(received.unwrap().0, [1]);
+    assert!(world.inner.core().transport.peek_wanted().is_none());
+    let end = world.inner.core().state.how_ended(Process(1));
+    assert!(end.is_some(), "the round has noticed the end");
 }
 
 #[test]
