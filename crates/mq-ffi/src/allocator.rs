@@ -154,6 +154,17 @@ extern "C" fn unless_it_throws<T>(function: impl FnOnce() -> T) -> T {
 pub(crate) struct Debt(u32);
 
 impl Debt {
+    /// Adds what the caller's function has refused this thread so far, for entries that stay queued.
+    pub(crate) fn add_refusals(&mut self) {
+        if is_custom() {
+            self.add(REFUSED.take());
+        }
+    }
+
+    fn add(&mut self, refused: usize) {
+        self.0 = self.0.max(u32::try_from(refused).unwrap_or(u32::MAX));
+    }
+
     /// Adds what was refused since the last time, or strikes the debt out if the caller's function would give as much;
     /// returns whether the entry queued just now cannot stay.
     #[inline(always)]
@@ -165,7 +176,7 @@ impl Debt {
     fn reckon_with_caller(&mut self) -> bool {
         let refused = REFUSED.take();
         if refused > 0 {
-            self.0 = self.0.max(u32::try_from(refused).unwrap_or(u32::MAX));
+            self.add(refused);
         } else if self.0 > 0 && would_give(self.0 as usize) {
             self.0 = 0;
         }

@@ -350,6 +350,11 @@ impl Matching {
         queued.map_err(|refused| status_of(refused.error))
     }
 
+    /// What the caller's allocator has refused for entries that moved in is owed for.
+    pub(crate) fn owe_refusals(&mut self) {
+        self.debt.add_refusals();
+    }
+
     #[inline]
     fn receive_queued(&mut self, handle: Handle) -> Result<(), c_int> {
         self.posted += 1;

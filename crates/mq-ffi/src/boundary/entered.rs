@@ -55,7 +55,10 @@ impl Entered<'_> {
         front::settle(&mut self.front, self.matching);
         front::hide(&mut self.front, self.matching);
         let done = self.in_callback.during(|| body(self.matching));
-        front::show(&mut self.front, self.matching);
+        match self.matching.lengths() {
+            (0, 0) => front::emptied(&mut self.front, self.matching),
+            _ => front::show(&mut self.front, self.matching),
+        }
         done
     }
 

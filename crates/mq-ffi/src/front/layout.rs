@@ -16,9 +16,8 @@ pub const MQ_FRONT_LAYOUT: u32 = 1;
 pub(super) const MOVING: u32 = u32::MAX;
 
 /// How many receives, or messages, a call looks at in the front before it moves them into the queues. A call
-/// may look at all of them if, since the last call that did, a sixteenth as many entries plus twelve were
-/// queued in the front; in addition, four receives or probes with a wildcard may look at all
-/// messages.
+/// may look at all of them if, since the last call that did, a sixteenth as many entries plus twelve, or 268, were
+/// queued in the front; in addition, four receives or probes with a wildcard may look at all messages.
 pub const MQ_FRONT_SCAN: usize = 48;
 
 /// For how many contexts an engine's front knows what inline calls check.

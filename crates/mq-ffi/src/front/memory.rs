@@ -154,7 +154,7 @@ impl Memory {
         let had = usize::from(self.room);
         let index =
             |entry: *mut mq_parked| (entry.addr() - array.start.addr()) / size_of::<mq_parked>();
-        let (first, end) = (index(array.first), index(array.end));
+        let (first, end, limit) = (index(array.first), index(array.end), index(array.limit));
         let room = room_after(had);
         resize(&mut self.places, room);
         let is_refused = allocator::take_refusal();
@@ -167,6 +167,9 @@ impl Memory {
         *array = self.empty();
         array.first = array.start.wrapping_add(first);
         array.end = array.start.wrapping_add(end);
+        if is_refused {
+            array.limit = array.start.wrapping_add(limit);
+        }
         !is_refused
     }
 

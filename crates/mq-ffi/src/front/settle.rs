@@ -8,7 +8,6 @@ use mq_core::{ContextId, Handle, MessageHandle};
 use super::layout::{MOVING, MQ_FRONT_SLOT, mq_front, mq_front_queue, mq_parked};
 use super::moving::newcomers;
 use super::open::tell_what_is_behind;
-use crate::allocator;
 use crate::matching::{Matching, Message};
 use crate::shown::Shown;
 use crate::types::{mq_envelope, mq_pattern};
@@ -64,8 +63,8 @@ pub(super) fn move_in(front: &mut mq_front, matching: &mut Matching, most: usize
         }
     }
     matching.aliases = aliases;
-    // What was refused up to here came from the system; the operation in progress asks for its own.
-    allocator::forget_refusals();
+    // What was refused up to here came from the system.
+    matching.owe_refusals();
     end_if_empty(front, matching);
 }
 

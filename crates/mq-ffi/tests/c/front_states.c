@@ -441,6 +441,55 @@ static void burst_leaves_little(void)
         exit(2);
 }
 
+/* So does one that is purged, or goes with its context. */
+static void purge_leaves_little(void)
+{
+    enum { MANY = 2 * MOST_ROOM, LEFT = 64 << 10 };
+    static char entries[MANY];
+    for (int way = 0; way < 3; way++) {
+        mq_engine *engine = new_engine();
+        uint64_t bytes;
+        for (int i = 0; i < MANY; i++) {
+            mq_pattern receive = {.source = 1, .tag = i};
+            want(mq_inline_post(engine, &receive, &entries[i], NULL, NULL, NULL) == MQ_NONE, "a receive is queued");
+        }
+        want((way == 0   ? mq_purge(engine, any_entry, NULL, NULL)
+              : way == 1 ? mq_context_purge(engine, 0, any_entry, NULL, NULL)
+                         : mq_context_free(engine, 0, NULL, NULL))
+                 == MQ_NONE,
+             "all leave at once");
+        want(mq_memory(engine, &bytes) == MQ_NONE && bytes < LEFT, "they leave less than 64 KiB");
+        if (mq_engine_free(engine) != MQ_NONE)
+            exit(2);
+    }
+}
+
+/* A receive that the front cannot hold puts off that others come back, until it has left, in whatever way. */
+static void purge_lets_receives_come_back(void)
+{
+    for (int purges = 0; purges < 2; purges++) {
+        static char receives[2];
+        mq_engine *engine = new_engine();
+        const mq_front *front = (const mq_front *) engine;
+        mq_pattern masked = {.source = 1, .tag = 1 << 20, .ignore = 1}, staying = {.source = 1, .tag = 999};
+        mq_handle name;
+        want(mq_post(engine, &masked, &receives[0], &name, NULL, NULL) == MQ_NONE, "a masked receive is queued");
+        for (int i = 0; i < 3; i++)
+            window(engine, 1, 0);
+        want(purges ? mq_purge(engine, any_entry, NULL, NULL) == MQ_NONE
+                    : mq_cancel(engine, name, NULL) == MQ_MATCHED,
+             "it leaves");
+        want(mq_inline_post(engine, &staying, &receives[1], NULL, NULL, NULL) == MQ_NONE, "one stays");
+        want(mq_probe(engine, &masked, NULL, NULL) == MQ_NONE && front->open != MQ_FRONT_LAYOUT, "and moves");
+        for (int fillings = 0; front->open != MQ_FRONT_LAYOUT; fillings++) {
+            want(fillings < 3, "it comes back soon");
+            window(engine, 1, 0);
+        }
+        if (mq_engine_free(engine) != MQ_NONE)
+            exit(2);
+    }
+}
+
 int main(void)
 {
     room_in_order();
@@ -455,6 +504,8 @@ int main(void)
     last_on_the_way();
     others_come_meanwhile();
     burst_leaves_little();
+    purge_leaves_little();
+    purge_lets_receives_come_back();
     puts("the front was open, rested and moved as it should");
     return 0;
 }

@@ -213,6 +213,31 @@ static void stays_within_a_limit(const char *structure, uint32_t flags)
     CHECK(mq_engine_free(engine) == MQ_NONE);
 }
 
+/* Memory that is refused while entries move out of the front is owed for too: nothing more is queued behind it. */
+static void refused_on_the_way(int count)
+{
+    mq_engine *engine;
+    CHECK(mq_engine_new(NULL, &engine) == MQ_NONE && mq_context_create(engine, 0, NULL) == MQ_NONE);
+    for (int i = 0; i < count; i++) {
+        mq_pattern pattern = {.source = 1, .tag = 2 * i};
+        CHECK(mq_inline_post(engine, &pattern, NULL, NULL, NULL, NULL) == MQ_NONE);
+    }
+    refuse_after = calls;
+    /* The front cannot hold a masked tag. */
+    mq_pattern masked = {.source = 2, .tag = 0, .ignore = 1};
+    for (int i = 0; i < 3; i++)
+        CHECK(mq_post(engine, &masked, NULL, NULL, NULL, NULL) == MQ_ERR_MEMORY);
+    uint64_t posted;
+    CHECK(mq_lengths(engine, &posted, NULL) == MQ_NONE && posted == (uint64_t) count);
+    refuse_after = -1;
+    CHECK(mq_post(engine, &masked, NULL, NULL, NULL, NULL) == MQ_NONE);
+    for (int i = 0; i < count; i++) {
+        mq_envelope envelope = {.source = 1, .tag = 2 * i};
+        CHECK(mq_inline_arrive(engine, &envelope, 8, NULL, NULL) == MQ_MATCHED);
+    }
+    CHECK(mq_engine_free(engine) == MQ_NONE);
+}
+
 /* Posts and takes back on an engine of its own, which gets no memory in every other thread. */
 static void *one_of_many(void *refused)
 {
@@ -261,6 +286,8 @@ int main(void)
     CHECK(calls > 0);
     one_engine_after_another();
     callbacks();
+    for (int count = 1; count < 400; count += 7)
+        refused_on_the_way(count);
     threads();
     puts("every refusal was MQ_ERR_MEMORY, and the memory is back");
     return 0;
