@@ -358,16 +358,22 @@ static inline void custom_match_mq_print(void *user, const mq_entry *entry)
     }
 }
 
+static inline void custom_match_mq_dump(mq_engine *engine, int posted)
+{
+    int status = mq_visit(engine, custom_match_mq_print, &posted);
+    if (status < 0) {
+        opal_output(0, "libmq: %s", mq_strerror(status));
+    }
+}
+
 static inline void custom_match_prq_dump(custom_match_prq *prq)
 {
-    int posted = 1;
-    custom_match_mq_check(mq_visit(prq->engine, custom_match_mq_print, &posted));
+    custom_match_mq_dump(prq->engine, 1);
 }
 
 static inline void custom_match_umq_dump(custom_match_umq *umq)
 {
-    int posted = 0;
-    custom_match_mq_check(mq_visit(umq->engine, custom_match_mq_print, &posted));
+    custom_match_mq_dump(umq->engine, 0);
 }
 
 /* The process's session, opened by its first communicator and closed with the component. */

@@ -193,9 +193,8 @@
 #define MQ_FRONT_LAYOUT 1
 
 // How many receives, or messages, a call looks at in the front before it moves them into the queues. A call
-// may look at all of them if, since the last call that did, a sixteenth as many entries plus twelve were
-// queued in the front; in addition, four receives or probes with a wildcard may look at all
-// messages.
+// may look at all of them if, since the last call that did, a sixteenth as many entries plus twelve, or 268, were
+// queued in the front; in addition, four receives or probes with a wildcard may look at all messages.
 #define MQ_FRONT_SCAN 48
 
 // For how many contexts an engine's front knows what inline calls check.

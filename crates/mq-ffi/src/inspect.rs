@@ -123,7 +123,7 @@ pub unsafe extern "C" fn mq_visit(
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.
-    unsafe { enter(engine, body) }
+    unsafe { enter_to_look(engine, body) }
 }
 
 /// Shows the entries of one context, in the order of `mq_visit`, until `visitor` returns nonzero: then the outcome is
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn mq_context_visit(
         Ok(if has_stopped { MQ_MATCHED } else { MQ_NONE })
     };
     // SAFETY: as required of the caller.
-    unsafe { enter(engine, body) }
+    unsafe { enter_to_look(engine, body) }
 }
 
 /// Writes the size of a context, 0 if it is unknown, and its promises, as they were told last: `mq_context_update`

@@ -45,6 +45,10 @@ impl Shown {
         }
     }
 
+    pub(crate) const fn is_posted(&self) -> bool {
+        matches!(self, Self::Posted(..))
+    }
+
     /// An entry of an engine whose payloads are the caller's own.
     pub(crate) fn of(entry: &EntryOf<'_>) -> Self {
         match *entry {

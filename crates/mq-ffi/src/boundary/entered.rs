@@ -53,11 +53,11 @@ impl Entered<'_> {
     /// the queues meanwhile.
     pub(crate) fn with_callbacks<T>(&mut self, body: impl FnOnce(&mut Matching) -> T) -> T {
         front::settle(&mut self.front, self.matching);
-        front::hide(&mut self.front, self.matching);
+        let is_moving = front::hide(&mut self.front, self.matching);
         let done = self.in_callback.during(|| body(self.matching));
         match self.matching.lengths() {
             (0, 0) => front::emptied(&mut self.front, self.matching),
-            _ => front::show(&mut self.front, self.matching),
+            _ => front::show(&mut self.front, self.matching, is_moving),
         }
         done
     }
@@ -65,16 +65,29 @@ impl Entered<'_> {
     /// Shows every entry, in the front or behind it, with the names that owners hold, to code that calls the caller's
     /// functions, with the protection of [`with_callbacks`](Self::with_callbacks): nothing moves.
     pub(crate) fn visit(&mut self, visitor: &mut dyn FnMut(Shown, &mut Owners<'_>)) {
-        // At least one of the two is empty.
         let is_in_front = !front::is_settled(&self.front);
-        front::hide(&mut self.front, self.matching);
+        let is_moving = front::hide(&mut self.front, self.matching);
         let mut owners = self.matching.aliases.owners();
         let visitor = &mut |entry| visitor(entry, &mut owners);
-        self.in_callback.during(|| match is_in_front {
-            true => front::visit(&self.front, visitor),
-            false => self.matching.visit(visitor),
+        self.in_callback.during(|| {
+            if is_moving {
+                // Receives before messages, and of either those first that are behind the front.
+                for posted in [true, false] {
+                    let some = &mut |entry: Shown| {
+                        if entry.is_posted() == posted {
+                            visitor(entry);
+                        }
+                    };
+                    self.matching.visit(some);
+                    front::visit(&self.front, some);
+                }
+            } else if is_in_front {
+                front::visit(&self.front, visitor);
+            } else {
+                self.matching.visit(visitor);
+            }
         });
-        front::show(&mut self.front, self.matching);
+        front::show(&mut self.front, self.matching, is_moving);
     }
 
     /// Shows every entry, behind the front and in it, to code that calls none of the caller's functions: the

@@ -1,6 +1,6 @@
 //! When a front is open, and what it knows of the queues behind it.
 
-use super::layout::{MQ_FRONT_LAYOUT, mq_front};
+use super::layout::{MOVING, MQ_FRONT_LAYOUT, mq_front};
 use super::standing::{self, MOST_BACK};
 use super::terms::learn;
 use crate::matching::Matching;
@@ -92,19 +92,23 @@ const fn state(holds: bool) -> u32 {
 }
 
 /// Called before the caller's functions run: inline calls from them become real calls, which are
-/// refused. What is queued here stays here.
-pub(crate) const fn hide(front: &mut mq_front, matching: &Matching) {
+/// refused. What is queued here stays here. Returns whether entries are [moving](super::moving), for [`show`].
+pub(crate) const fn hide(front: &mut mq_front, matching: &Matching) -> bool {
+    let is_moving = front.open == MOVING;
     // In an engine with a lock they are 0 forever, and inline calls of other threads read them.
     if matching.may_use_front() {
         front.open = 0;
         front.no_receives = 0;
         front.no_messages = 0;
     }
+    is_moving
 }
 
 /// The end of [`hide`].
-pub(crate) const fn show(front: &mut mq_front, matching: &Matching) {
-    if matching.may_use_front() {
+pub(crate) const fn show(front: &mut mq_front, matching: &Matching, is_moving: bool) {
+    if is_moving {
+        front.open = MOVING;
+    } else if matching.may_use_front() {
         tell(front, matching);
     }
 }

@@ -277,6 +277,14 @@ static void far_cancels(void)
         exit(2);
 }
 
+/* Counts the messages that are shown, which are in order. */
+static void next_message(void *user, const mq_entry *entry)
+{
+    const char **next = user;
+    want(!entry->posted && entry->cookie == *next, "messages are shown in order");
+    ++*next;
+}
+
 /* Where many have to move, some do with each operation, in order; what comes meanwhile is behind them. */
 static void some_move_at_a_time(void)
 {
@@ -298,6 +306,12 @@ static void some_move_at_a_time(void)
              "the messages are taken in reverse");
         taken++;
         left = messages_in_front(engine);
+        if (taken <= 3) {
+            const char *next = messages;
+            want(mq_visit(engine, next_message, &next) == MQ_NONE && next == messages + MESSAGES - taken,
+                 "all that are left are shown");
+            want(left == messages_in_front(engine) && (taken == 1 || left < MESSAGES - taken), "where they are");
+        }
         want(before - left <= SOME + 1, "no operation moves many");
         want(mq_lengths(engine, &receives, &waiting) == MQ_NONE
                  && mq_context_lengths(engine, 0, &receives, &in_context) == MQ_NONE
