@@ -64,7 +64,7 @@ rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch"
 
-tested=(ring wildcards cancels lengths tools)
+tested=(ring wildcards cancels dynamic threads leavings lengths tools)
 # ch4 has no MPIX_Comm_revoke.
 [ "$ch4" = yes ] || tested+=(revoke shrink)
 for program in "${tested[@]}"; do
@@ -92,7 +92,7 @@ revoke() {
 }
 
 programs() {
-    for program in ring wildcards cancels; do
+    for program in ring wildcards cancels dynamic threads leavings; do
         row "$program" "$(run stock $program)" "$(run ours $program)"
     done
     if [ "$ch4" = yes ]; then

@@ -36,7 +36,7 @@ rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch"
 
-for program in ring wildcards cancels lengths revoke shrink tools; do
+for program in ring wildcards cancels dynamic threads leavings lengths revoke shrink tools; do
     compile stock $program
     compile ours $program
 done
@@ -53,7 +53,7 @@ suite() { # WHICH
 }
 
 programs() {
-    for program in ring wildcards cancels; do
+    for program in ring wildcards cancels dynamic threads leavings; do
         row "$program" "$(run stock $program)" "$(run ours $program)"
     done
     for program in revoke shrink; do
