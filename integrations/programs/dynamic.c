@@ -1,5 +1,5 @@
 /* Processes that are started during the run, and groups that connect by a port: messages across the two groups by
- * wildcards and matched probes, cancels, and both groups merged into one, several times. Three ranks. */
+ * wildcards and matched probes, cancels, and both groups merged into one, several times. Two ranks or more. */
 #include "check.h"
 
 enum { STARTED = 2, ROUNDS = 2, CONNECTIONS = 5, MESSAGES = 100, TAG = 1000 };
@@ -79,6 +79,9 @@ static void connect_halves(void)
 {
     const int rank = rank_in(MPI_COMM_WORLD), is_odd = rank % 2;
     MPI_Comm half, across;
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(size >= 2);
     MPI_Comm_split(MPI_COMM_WORLD, is_odd, 0, &half);
     for (int i = 0; i < CONNECTIONS; i++) {
         char port[MPI_MAX_PORT_NAME] = "";

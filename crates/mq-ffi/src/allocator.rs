@@ -257,9 +257,9 @@ unsafe impl GlobalAlloc for Switch {
             return unsafe { System.realloc(memory, layout, bytes) };
         }
         // SAFETY: the caller promises that the size is a valid one for this alignment.
-        let larger = unsafe { Layout::from_size_align_unchecked(bytes, layout.align()) };
+        let wanted = unsafe { Layout::from_size_align_unchecked(bytes, layout.align()) };
         // SAFETY: as required of the caller.
-        let moved = unsafe { self.alloc(larger) };
+        let moved = unsafe { self.alloc(wanted) };
         if !moved.is_null() {
             let common = layout.size().min(bytes);
             // SAFETY: both have this many bytes, and the new block is another.

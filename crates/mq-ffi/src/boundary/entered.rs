@@ -56,6 +56,7 @@ impl Entered<'_> {
         let is_moving = front::hide(&mut self.front, self.matching);
         let done = self.in_callback.during(|| body(self.matching));
         match self.matching.lengths() {
+            // As when the last entry leaves by itself.
             (0, 0) => front::emptied(&mut self.front, self.matching),
             _ => front::show(&mut self.front, self.matching, is_moving),
         }
