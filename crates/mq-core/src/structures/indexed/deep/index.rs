@@ -5,6 +5,7 @@ mod halves;
 mod moving;
 mod quick;
 mod search;
+mod whole;
 mod wide;
 mod wild;
 
