@@ -42,6 +42,16 @@ for linked in "$(pkg-config --libs mq)" "$static"; do
     echo "== throws"
     "$made/throws"
 done
+# What is about a thread's stack: valgrind and AddressSanitizer have ideas of their own about it.
+for source in crates/mq-ffi/tests/c/plain/*.c; do
+    name=$(basename "$source" .c)
+    cc $flags "$source" $(pkg-config --libs mq) -o "$made/$name-shared"
+    cc $flags "$source" $static -o "$made/$name-static"
+    for linked in shared static; do
+        echo "== $name-$linked"
+        "$made/$name-$linked"
+    done
+done
 # Loaded and unloaded; memory that the library keeps for later engines is lost then, so leaks are not checked.
 cc ${flags/-pedantic/} crates/mq-ffi/tests/c/loaded/reload.c -ldl -lpthread -o "$made/reload"
 echo "== reload"

@@ -21,7 +21,7 @@ pub use self::budget::{Budget, HighWater, Used};
 pub(crate) use self::common_budget::CommonBudget;
 use self::directory::Directory;
 use self::ledger::Ledger;
-use self::object::{Object, own_for_message};
+use self::object::{Object, Shared, own_for_message};
 pub use self::options::{ContextOptions, EngineOptions};
 pub use self::terms::ContextTerms;
 pub(crate) use self::terms::Terms;
@@ -66,8 +66,8 @@ pub struct Engine<Q: MatchQueues> {
     directory: Directory,
     objects: Vec<Object<Q>>,
     free_objects: Vec<u32>,
-    /// The object of each process-scope structure in use.
-    of_process: Vec<(Kind, u32)>,
+    /// The process-scope structures in use.
+    of_process: Vec<Shared>,
     /// The structure of contexts that name none.
     kind: Kind,
     tuning: Tuning,

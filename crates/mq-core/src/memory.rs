@@ -64,6 +64,15 @@ pub(crate) const fn vec_bytes<T>(vec: &Vec<T>) -> usize {
     vec.capacity() * size_of::<T>()
 }
 
+/// An array of copies of an element, made where it stays: `Box::new` would make it on the stack first, which a thread
+/// of a runtime may not have room for.
+pub(crate) fn filled<T: Copy, const N: usize>(element: T) -> Box<[T; N]> {
+    match vec![element; N].into_boxed_slice().try_into() {
+        Ok(array) => array,
+        Err(_) => unreachable!("it has this length"),
+    }
+}
+
 /// Bytes behind an `Arc`: its two counts, padded to the alignment of what it holds, and that.
 #[cfg(feature = "shared")]
 pub(crate) const fn arc_bytes<T>() -> usize {

@@ -98,6 +98,9 @@
 // The patch: versions differing only in the patch are compatible.
 #define MQ_VERSION_PATCH 0
 
+// All three, as `mq_version` gives those of the library.
+#define MQ_VERSION (((MQ_VERSION_MAJOR << 16) | (MQ_VERSION_MINOR << 8)) | MQ_VERSION_PATCH)
+
 // As `mq_pattern.source`: any sender.
 #define MQ_ANY_SOURCE -1
 
@@ -401,7 +404,7 @@ typedef struct mq_statistics {
 
 // Options for opening a session. Zeroed, they ask for nothing. Strings are copied.
 typedef struct mq_session_options {
-  // The library's name and version, for the trace and the table; null for "libmq".
+  // The library's name and version, for the trace and the table, which have its first 256 bytes; null for "libmq".
   const char *library;
   // This process's rank in the job, below `size` if that is known.
   uint32_t rank;
@@ -420,7 +423,7 @@ typedef struct mq_session_options {
   // Nonzero: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
   uint32_t no_sizes;
   // What the library's processes that were started together have in common and others have not, for the trace, or
-  // null: the ranks of each such job begin with 0.
+  // null: the ranks of each such job begin with 0. At most 1,024 bytes.
   const char *job;
   // Must be 0: for options of later versions.
   uint64_t reserved[3];
@@ -518,7 +521,9 @@ extern "C" {
 // A sentence in English for any status; never null, valid forever.
 const char *mq_strerror(int status);
 
-// The version of the library, as `major << 16 | minor << 8 | patch`.
+// The version of the library, as `major << 16 | minor << 8 | patch`. A program that may have been linked or loaded
+// with another library than its header's compares it with `MQ_VERSION`. While major is 0, the minor versions have to
+// be the same too.
 uint32_t mq_version(void);
 
 // The name of structure `index`, from 0, valid forever; null after the last one.
@@ -884,8 +889,8 @@ int mq_statistics_read(struct mq_engine *engine,
 // if the folder came from there. The structure `clusters` gives a line from rank 0 if variables are
 // read: without a profile, which cannot be named here, it is one list.
 //
-// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0, or the rank is not below
-// the size).
+// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0, the rank is not below the
+// size, or `job` is too long).
 //
 // # Safety
 // `options` is null or valid, its strings null or C strings; `session` is null or valid for a
@@ -920,12 +925,17 @@ int mq_session_budgets(const struct mq_session *session,
 // `session` is null or was made by `mq_session_open`.
 int mq_session_close(struct mq_session *session);
 
+// The crate `libc` has it for other systems only.
+extern int pthread_setcancelstate(int state,
+                                  int *before);
+
 // Makes libmq take all its memory from `allocator`, which is copied. Call it once, before any other call but
 // `mq_version`, `mq_strerror` and `mq_structure_name`.
 //
 // When `allocate` returns null, the call in progress queues nothing and returns `MQ_ERR_MEMORY`; a call that
 // queues nothing anyway, such as `mq_purge`, does its work. (The memory that either uses then is the
-// system's.) Without such functions memory is the system's, and a process that gets none ends.
+// system's.) The engine goes on to refuse what it would have to queue with that memory, until `allocate` gives as much
+// or nothing is queued. Without such functions memory is the system's, and a process that gets none ends.
 //
 // The functions are called as long as anything in this process uses libmq. A component that may be unloaded on
 // its own, while others go on using the same libmq, must not supply functions that are unloaded

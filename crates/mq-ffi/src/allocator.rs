@@ -63,7 +63,8 @@ static OVERDRAWN: AtomicUsize = AtomicUsize::new(0);
 ///
 /// When `allocate` returns null, the call in progress queues nothing and returns `MQ_ERR_MEMORY`; a call that
 /// queues nothing anyway, such as `mq_purge`, does its work. (The memory that either uses then is the
-/// system's.) Without such functions memory is the system's, and a process that gets none ends.
+/// system's.) The engine goes on to refuse what it would have to queue with that memory, until `allocate` gives as much
+/// or nothing is queued. Without such functions memory is the system's, and a process that gets none ends.
 ///
 /// The functions are called as long as anything in this process uses libmq. A component that may be unloaded on
 /// its own, while others go on using the same libmq, must not supply functions that are unloaded
@@ -149,9 +150,14 @@ extern "C" fn unless_it_throws<T>(function: impl FnOnce() -> T) -> T {
 
 /// What an engine owes: storage that the caller's function refused and the system had to lend so that the
 /// queues stayed in order. The engine then has room for more entries, but these are refused until the caller's
-/// function gives as much, or there would be no limit.
+/// function gives as much, or there would be no limit; or until nothing is queued, when the storage goes back.
+///
+/// A word, since every engine has one: the most bytes at once that were refused, an even number, and [`IS_OF_NEW`].
 #[derive(Debug, Default)]
 pub(crate) struct Debt(u32);
+
+/// Set if the queues were [made anew](Debt::begin_anew) and nothing has been queued since.
+const IS_OF_NEW: u32 = 1;
 
 impl Debt {
     /// Adds what the caller's function has refused this thread so far, for entries that stay queued.
@@ -162,7 +168,8 @@ impl Debt {
     }
 
     fn add(&mut self, refused: usize) {
-        self.0 = self.0.max(u32::try_from(refused).unwrap_or(u32::MAX));
+        let refused = u32::try_from(refused.next_multiple_of(2)).unwrap_or(u32::MAX - 1);
+        self.0 = self.bytes().max(refused) | (self.0 & IS_OF_NEW);
     }
 
     /// Adds what was refused since the last time, or strikes the debt out if the caller's function would give as much;
@@ -177,10 +184,27 @@ impl Debt {
         let refused = REFUSED.take();
         if refused > 0 {
             self.add(refused);
-        } else if self.0 > 0 && would_give(self.0 as usize) {
+        } else if self.bytes() == 0 || would_give(self.bytes() as usize) {
             self.0 = 0;
         }
-        self.0 > 0
+        self.bytes() > 0
+    }
+
+    const fn bytes(&self) -> u32 {
+        self.0 & !IS_OF_NEW
+    }
+
+    /// Whether queues in which nothing is queued owe storage that they would not have if they were made anew.
+    pub(crate) const fn can_begin_anew(&self) -> bool {
+        self.bytes() > 0 && self.0 & IS_OF_NEW == 0
+    }
+
+    /// Makes queues anew, which owe only what is refused to them.
+    pub(crate) fn begin_anew(&mut self, make: impl FnOnce()) {
+        forget_refusals();
+        make();
+        *self = Self(IS_OF_NEW);
+        self.add_refusals();
     }
 }
 

@@ -31,7 +31,12 @@ pub const MQ_VERSION_MINOR: u32 = 1;
 /// The patch: versions differing only in the patch are compatible.
 pub const MQ_VERSION_PATCH: u32 = 0;
 
-/// The version of the library, as `major << 16 | minor << 8 | patch`.
+/// All three, as `mq_version` gives those of the library.
+pub const MQ_VERSION: u32 = MQ_VERSION_MAJOR << 16 | MQ_VERSION_MINOR << 8 | MQ_VERSION_PATCH;
+
+/// The version of the library, as `major << 16 | minor << 8 | patch`. A program that may have been linked or loaded
+/// with another library than its header's compares it with `MQ_VERSION`. While major is 0, the minor versions have to
+/// be the same too.
 #[unsafe(no_mangle)]
 pub extern "C" fn mq_version() -> u32 {
     let part = |text: &str| text.parse().unwrap_or(0_u32);
@@ -171,7 +176,7 @@ impl Plan {
     }
 }
 
-/// A [`Choice`], with parameters, or a `Kind` where there can be none.
+/// A [`Choice`], with parameters, or a `Kind` where there can be none. An empty name is none.
 ///
 /// # Safety
 /// `name` is null or a C string.
@@ -181,6 +186,9 @@ pub(crate) unsafe fn read_structure<T: FromStr>(name: *const c_char) -> Result<O
     }
     // SAFETY: not null, and a C string as required of the caller.
     let name = unsafe { CStr::from_ptr(name) };
+    if name.is_empty() {
+        return Ok(None);
+    }
     let structure = name.to_str().ok().and_then(|name| name.parse().ok());
     structure.map(Some).ok_or(MQ_ERR_STRUCTURE)
 }

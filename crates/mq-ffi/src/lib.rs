@@ -71,8 +71,9 @@ pub use allocator::{mq_alloc_fn, mq_allocator, mq_allocator_set, mq_release_fn};
 pub use boundary::mq_engine;
 pub use class::*;
 pub use engine::{
-    MQ_VERSION_MAJOR, MQ_VERSION_MINOR, MQ_VERSION_PATCH, mq_context_create, mq_context_free,
-    mq_context_update, mq_engine_free, mq_engine_new, mq_structure_name, mq_version,
+    MQ_VERSION, MQ_VERSION_MAJOR, MQ_VERSION_MINOR, MQ_VERSION_PATCH, mq_context_create,
+    mq_context_free, mq_context_update, mq_engine_free, mq_engine_new, mq_structure_name,
+    mq_version,
 };
 pub use front::{
     MQ_FRONT_CONTEXTS, MQ_FRONT_LAYOUT, MQ_FRONT_SCAN, MQ_FRONT_SLOT, mq_front, mq_front_queue,

@@ -1,5 +1,6 @@
 //! [`Matching`]: an engine's queues, and what is recorded about them, behind all calls.
 
+mod anew;
 mod counts;
 mod removal;
 
@@ -166,10 +167,13 @@ impl Matching {
         }
         let post = self.engine.post(pattern, receive);
         match post.map_err(|refused| status_of(refused.error))? {
-            Post::Queued(handle) => {
-                self.receive_queued(handle)?;
-                Ok(Posted::Queued(handle))
-            }
+            Post::Queued(handle) => match self.receive_queued(handle) {
+                Err(_) if self.begin_anew() => {
+                    let handle = self.try_queue_receive(pattern, receive, Waiting::Receive)?;
+                    Ok(Posted::Queued(handle))
+                }
+                queued => queued.map(|()| Posted::Queued(handle)),
+            },
             Post::Matched {
                 envelope, message, ..
             } => {
@@ -278,6 +282,21 @@ impl Matching {
         receive: *mut c_void,
         waiting: Waiting,
     ) -> Result<Handle, c_int> {
+        match self.try_queue_receive(pattern, receive, waiting) {
+            Err(MQ_ERR_MEMORY) if self.begin_anew() => {
+                self.try_queue_receive(pattern, receive, waiting)
+            }
+            queued => queued,
+        }
+    }
+
+    #[inline]
+    fn try_queue_receive(
+        &mut self,
+        pattern: MpiPattern,
+        receive: *mut c_void,
+        waiting: Waiting,
+    ) -> Result<Handle, c_int> {
         let (engine, debt) = (&mut self.engine, &mut self.debt);
         let handle = match &mut self.watch {
             None => engine.queue_receive(pattern, receive),
@@ -294,6 +313,21 @@ impl Matching {
 
     #[inline]
     pub(crate) fn queue_message(
+        &mut self,
+        envelope: MpiEnvelope,
+        bytes: u64,
+        cookie: *mut c_void,
+    ) -> Result<MessageHandle, c_int> {
+        match self.try_queue_message(envelope, bytes, cookie) {
+            Err(MQ_ERR_MEMORY) if self.begin_anew() => {
+                self.try_queue_message(envelope, bytes, cookie)
+            }
+            queued => queued,
+        }
+    }
+
+    #[inline]
+    fn try_queue_message(
         &mut self,
         envelope: MpiEnvelope,
         bytes: u64,

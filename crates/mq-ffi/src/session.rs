@@ -7,6 +7,7 @@ mod signals;
 mod tally;
 mod timing;
 mod trace_file;
+mod undisturbed;
 
 use std::io;
 use std::path::Path;
@@ -23,6 +24,7 @@ pub(crate) use self::settings::Settings;
 pub(crate) use self::tally::Tally;
 pub use self::tally::{mq_queue_statistics, mq_statistics};
 use self::trace_file::{LineFile, TraceFile};
+use self::undisturbed::undisturbed;
 use crate::lock::lock;
 
 /// One process's settings, trace and statistics.
@@ -153,8 +155,10 @@ impl Session {
     pub(crate) fn end_trace(&self, reason: &str) {
         let ended = lock(&self.trace).take();
         if let Some(trace) = ended {
-            self.ended_early(trace.path(), reason);
-            self.finish_trace(trace, false);
+            undisturbed(|| {
+                self.ended_early(trace.path(), reason);
+                self.finish_trace(trace, false);
+            });
         }
     }
 

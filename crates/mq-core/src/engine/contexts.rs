@@ -1,7 +1,7 @@
 //! The contexts of an engine: made, freed, listed, and the objects that serve them.
 
 use super::directory::Context;
-use super::object::Object;
+use super::object::{Object, Shared};
 use super::{ContextOptions, ContextTerms, Engine, Terms};
 use crate::config::Config;
 use crate::envelope::ContextId;
@@ -65,16 +65,19 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     fn object_of_process(&mut self, id: ContextId, config: &Config) -> u32 {
-        let of_kind = self
-            .of_process
-            .iter()
-            .find(|(kind, _)| *kind == config.kind);
-        if let Some(&(_, object)) = of_kind {
+        let mut shared = self.of_process.iter_mut();
+        if let Some(shared) = shared.find(|shared| shared.kind == config.kind) {
+            shared.contexts += 1;
+            let object = shared.object;
             self.objects[object as usize].queues.add_context(config);
             return object;
         }
         let object = self.add_object(id, config);
-        self.of_process.push((config.kind, object));
+        self.of_process.push(Shared {
+            kind: config.kind,
+            object,
+            contexts: 1,
+        });
         object
     }
 
@@ -136,7 +139,8 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     /// Removes a context and hands every entry left in it to `back`, receives first, each queue in
-    /// order (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale forever.
+    /// order (`MPI_Comm_free`, MPI 4.1 §7.4.3). Handles of the context stay stale forever. With the last context that
+    /// uses a structure, the structure's memory is given back, and what it learned is forgotten.
     ///
     /// # Cost
     /// Visits and sorts the entries of all contexts that share the structure.
@@ -161,11 +165,26 @@ impl<Q: MatchQueues> Engine<Q> {
         }
         self.retired = self.retired.max(object.queues.next_sequence());
         object.queues.remove_context(id);
-        if !found.shares_object {
-            object.queues = Q::with_config(&Config::default());
+        if !found.shares_object || self.leave_shared(found.object() as u32) {
+            self.objects[found.object()].queues = Q::with_config(&Config::default());
             self.free_objects.push(found.object() as u32);
         }
         Ok(())
+    }
+
+    /// A context has left an object that others may use; returns whether it was the last.
+    fn leave_shared(&mut self, object: u32) -> bool {
+        let mut shared = self.of_process.iter_mut();
+        let Some(at) = shared.position(|shared| shared.object == object) else {
+            return false;
+        };
+        let shared = &mut self.of_process[at];
+        shared.contexts -= 1;
+        let is_last = shared.contexts == 0;
+        if is_last {
+            self.of_process.swap_remove(at);
+        }
+        is_last
     }
 
     /// The size and the promises of a context, for a caller that checks arguments itself; `None` for an unknown

@@ -3,6 +3,7 @@
 use super::terms::{Promises, Terms};
 use crate::envelope::{ContextId, Rank};
 use crate::pattern::Pattern;
+use crate::structures::Kind;
 
 /// The queues of one context, or of all contexts that share them.
 ///
@@ -16,6 +17,15 @@ pub(super) struct Object<Q> {
     ranks: u32,
     promises: Promises,
     pub(super) queues: Q,
+}
+
+/// A structure whose object serves all contexts that name it.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) kind: Kind,
+    pub(super) object: u32,
+    /// How many contexts these are.
+    pub(super) contexts: u32,
 }
 
 impl<Q> Object<Q> {

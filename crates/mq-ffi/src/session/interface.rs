@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use super::undisturbed::undisturbed;
 use super::{Place, Session, Settings, report};
 use crate::boundary::{borrow, guard, write};
 use crate::engine::read_structure;
@@ -45,7 +46,7 @@ fn install(session: Arc<Session>) -> *mut mq_session {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_session_options {
-    /// The library's name and version, for the trace and the table; null for "libmq".
+    /// The library's name and version, for the trace and the table, which have its first 256 bytes; null for "libmq".
     pub library: *const c_char,
     /// This process's rank in the job, below `size` if that is known.
     pub rank: u32,
@@ -64,7 +65,7 @@ pub struct mq_session_options {
     /// Nonzero: messages are queued without their sizes, and `MQ_BUDGET_BYTES` is refused.
     pub no_sizes: u32,
     /// What the library's processes that were started together have in common and others have not, for the trace, or
-    /// null: the ranks of each such job begin with 0.
+    /// null: the ranks of each such job begin with 0. At most 1,024 bytes.
     pub job: *const c_char,
     /// Must be 0: for options of later versions.
     pub reserved: [u64; 3],
@@ -78,8 +79,8 @@ pub struct mq_session_options {
 /// if the folder came from there. The structure `clusters` gives a line from rank 0 if variables are
 /// read: without a profile, which cannot be named here, it is one list.
 ///
-/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0, or the rank is not below
-/// the size).
+/// Errors: `MQ_ERR_NULL`, `MQ_ERR_STRUCTURE`, `MQ_ERR_ARGUMENT` (a reserved word is not 0, the rank is not below the
+/// size, or `job` is too long).
 ///
 /// # Safety
 /// `options` is null or valid, its strings null or C strings; `session` is null or valid for a
@@ -100,9 +101,14 @@ pub unsafe extern "C" fn mq_session_open(
             return Err(MQ_ERR_ARGUMENT);
         }
         // SAFETY: as required of the caller.
+        let job = unsafe { text(options.job) }.filter(|job| !job.is_empty());
+        if job.as_ref().is_some_and(|job| job.len() > LONGEST_JOB) {
+            return Err(MQ_ERR_ARGUMENT);
+        }
+        // SAFETY: as required of the caller.
         let library = unsafe { text(options.library) };
         let library = library.filter(|name| !name.trim().is_empty());
-        let library = library.unwrap_or_else(|| "libmq".into());
+        let library = library.map_or_else(|| "libmq".into(), |name| start_of(&name).to_owned());
         let mut settings = Settings {
             // SAFETY: as required of the caller.
             structure: unsafe { read_structure(options.structure) }?,
@@ -120,14 +126,12 @@ pub unsafe extern "C" fn mq_session_open(
                 }
             }
         }
-        // SAFETY: as required of the caller.
-        let job = unsafe { text(options.job) }.filter(|job| !job.is_empty());
         let place = Place {
             rank: options.rank,
             size: options.size,
             job,
         };
-        let opened = Session::open(library, place, settings);
+        let opened = undisturbed(|| Session::open(library, place, settings));
         let made = install(Arc::new(opened));
         // SAFETY: not null, and valid for a write as required of the caller.
         unsafe { session.write(made) };
@@ -183,7 +187,7 @@ pub unsafe extern "C" fn mq_session_close(session: *mut mq_session) -> c_int {
         // SAFETY: as required of the caller; blocks live forever.
         let session = unsafe { block.as_ref() };
         let open = lock(&session.open).take().ok_or(MQ_ERR_ENGINE)?;
-        open.close();
+        undisturbed(|| open.close());
         lock(&CLOSED).push(Block(block));
         Ok(MQ_NONE)
     })
@@ -200,6 +204,19 @@ pub(crate) unsafe fn session_of(session: *const mq_session) -> Result<Option<Arc
     };
     let open = lock(&session.open);
     open.as_ref().map(Arc::clone).map(Some).ok_or(MQ_ERR_ENGINE)
+}
+
+/// A trace's header is one line, with a limit. That of a job must be whole, since it tells jobs apart.
+const LONGEST_NAME: usize = 256;
+const LONGEST_JOB: usize = 1024;
+
+/// As much of a library's name as a trace shows: some libraries have texts of many lines for their version.
+fn start_of(name: &str) -> &str {
+    let mut end = name.len().min(LONGEST_NAME);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
 }
 
 /// # Safety

@@ -8,16 +8,20 @@
 /// and a signal of the application's own stays pending.
 #[cfg(target_os = "linux")]
 pub(super) fn without<T>(write: impl FnOnce() -> T) -> T {
-    let held = Held::back();
-    let written = write();
-    drop(held);
-    written
+    undisturbed(|| {
+        let held = Held::back();
+        let written = write();
+        drop(held);
+        written
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn without<T>(write: impl FnOnce() -> T) -> T {
-    write()
+    undisturbed(write)
 }
+
+use super::undisturbed::undisturbed;
 
 /// A set of signals, in memory of its own for the functions that fill and read it.
 #[cfg(target_os = "linux")]

@@ -213,6 +213,57 @@ static void stays_within_a_limit(const char *structure, uint32_t flags)
     CHECK(mq_engine_free(engine) == MQ_NONE);
 }
 
+/* Refusals end when what was queued is taken, however little the pool would give at once by then: queues in which
+ * nothing is queued give back what was lent. */
+static void goes_on_when_empty(const char *structure, uint32_t flags)
+{
+    enum { BYTES = 200000 };
+    mq_engine_options options = {.structure = structure, .flags = flags};
+    mq_engine *engine;
+    CHECK(mq_engine_new(&options, &engine) == MQ_NONE);
+    for (uint32_t context = 0; context < 3; context++) {
+        mq_context_options about = {.size = context * 1000, .promises = context == 1 ? MQ_NO_ANY_TAG : 0};
+        CHECK(mq_context_create(engine, context, &about) == MQ_NONE);
+    }
+    mq_pattern stale = {.context = 1, .source = 5, .tag = 5};
+    mq_handle handle;
+    CHECK(mq_post(engine, &stale, NULL, &handle, NULL, NULL) == MQ_NONE);
+    CHECK(mq_cancel(engine, handle, NULL) == MQ_MATCHED);
+    limit = live + BYTES;
+    for (int round = 0; round < 6; round++) {
+        int queued = 0, status;
+        for (;; queued++) {
+            mq_envelope envelope = {.context = queued % 3, .source = queued % 40, .tag = queued};
+            mq_pattern pattern = {.context = queued % 3, .source = queued % 40, .tag = queued};
+            status = round % 2 ? mq_post(engine, &pattern, NULL, NULL, NULL, NULL)
+                               : mq_arrive(engine, &envelope, 8, NULL, NULL);
+            if (status != MQ_NONE)
+                break;
+        }
+        CHECK(status == MQ_ERR_MEMORY && queued > 100);
+        for (int i = queued - 1; i >= 0; i--) {
+            mq_envelope envelope = {.context = i % 3, .source = i % 40, .tag = i};
+            mq_pattern pattern = {.context = i % 3, .source = i % 40, .tag = i};
+            CHECK((round % 2 ? mq_deliver(engine, &envelope, NULL) : mq_extract(engine, &pattern, NULL, NULL)) ==
+                  MQ_MATCHED);
+        }
+        /* In turns that which looks first, and that which does not. */
+        mq_pattern one = {.context = 1, .source = 5, .tag = 5};
+        mq_envelope its = {.context = 1, .source = 5, .tag = 5};
+        CHECK((round < 3 ? mq_post(engine, &one, NULL, NULL, NULL, NULL)
+                         : mq_queue_receive(engine, &one, NULL, NULL)) == MQ_NONE);
+        CHECK(mq_cancel(engine, handle, NULL) == MQ_NONE);
+        CHECK(mq_arrive(engine, &its, 8, NULL, NULL) == MQ_MATCHED);
+    }
+    /* As before: what the contexts were made with. */
+    mq_pattern any_tag = {.context = 1, .source = 5, .tag = MQ_ANY_TAG};
+    mq_envelope no_rank = {.context = 2, .source = 2000, .tag = 5};
+    CHECK(mq_post(engine, &any_tag, NULL, NULL, NULL, NULL) == MQ_ERR_ANY_TAG);
+    CHECK(mq_arrive(engine, &no_rank, 8, NULL, NULL) == MQ_ERR_RANK);
+    limit = -1;
+    CHECK(mq_engine_free(engine) == MQ_NONE);
+}
+
 /* Memory that is refused while entries move out of the front is owed for too: nothing more is queued behind it. */
 static void refused_on_the_way(int count)
 {
@@ -282,6 +333,9 @@ int main(void)
         flood(name, MQ_STATISTICS);
         stays_within_a_limit(name, 0);
         stays_within_a_limit(name, MQ_STATISTICS);
+        goes_on_when_empty(name, 0);
+        goes_on_when_empty(name, MQ_STATISTICS);
+        goes_on_when_empty(name, MQ_NO_FRONT | MQ_LOCKED);
     }
     CHECK(calls > 0);
     one_engine_after_another();

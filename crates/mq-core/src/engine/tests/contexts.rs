@@ -232,3 +232,45 @@ fn the_contexts_are_listed_while_they_exist() {
     }
     assert_eq!(listed(&engine), [5, 4095, 4096]);
 }
+
+#[test]
+fn the_last_context_of_a_structure_gives_its_memory_back() {
+    for &kind in Kind::ALL {
+        let mut engine: Engine<AnyQueues<MpiPattern, u32, u32>> =
+            Engine::with_options(EngineOptions::new().kind(kind));
+        let create = |engine: &mut Engine<_>, context| {
+            let created = engine.create_context(context, ContextOptions::new().size(64));
+            created.expect("it is new");
+        };
+        let mut idle = 0;
+        for round in 0..3 {
+            (0..3).for_each(|context| create(&mut engine, context));
+            let mut handles = Vec::new();
+            for number in 0..3000 {
+                let arrived = engine.arrive(MpiEnvelope::new(number % 3, 1, 5), number);
+                assert!(matches!(arrived, Ok(Arrive::Unexpected)), "{kind}");
+                match engine.post(MpiPattern::new(number % 3, 2, 5), number) {
+                    Ok(Post::Queued(handle)) => handles.push(handle),
+                    other => panic!("{kind}: {other:?}"),
+                }
+            }
+            // The others keep their entries while one context goes.
+            let mut left = 0;
+            for context in 0..3 {
+                let freed = engine.free_context(context, &mut |_| left += 1);
+                freed.expect("it exists");
+                assert_eq!(left, 2000 * (context + 1), "{kind}");
+            }
+            assert!(
+                handles
+                    .into_iter()
+                    .all(|handle| engine.cancel(handle).is_none())
+            );
+            let bytes = engine.memory().total();
+            assert!(bytes < 4096, "{kind}: {bytes} bytes");
+            // Objects and their places are reused.
+            idle = if round == 0 { bytes } else { idle };
+            assert!(bytes <= idle, "{kind}: {bytes} bytes, {idle} at first");
+        }
+    }
+}

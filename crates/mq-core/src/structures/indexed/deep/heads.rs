@@ -3,7 +3,7 @@
 //! A page is allocated when a node is first put into one of its buckets. So a table can get as many
 //! buckets as the previous one needed without paying for them before they are used.
 
-use crate::memory::vec_bytes;
+use crate::memory::{filled, vec_bytes};
 use crate::slab::NIL;
 
 /// Buckets that lie in one piece, 32 KiB. It is as large as it has to be, and never shrinks.
@@ -110,7 +110,7 @@ impl Heads {
             return;
         }
         let (page, i) = split(bucket);
-        let mut heads = Box::new([NIL; PAGE as usize]);
+        let mut heads: Page = filled(NIL);
         heads[i] = node;
         self.far[page] = Some(heads);
         self.pages += 1;

@@ -1,6 +1,6 @@
 //! Arrays of which only the pages with elements in use are in memory.
 
-use crate::memory::vec_bytes;
+use crate::memory::{filled, vec_bytes};
 
 /// Elements of a page.
 const PAGE: usize = 1024;
@@ -85,7 +85,7 @@ impl<T: Copy> Paged<T> {
             self.pages.resize_with(page + 1, || None);
         }
         let spare = self.spare.take();
-        let mut elements = spare.unwrap_or_else(|| Box::new([element; PAGE]));
+        let mut elements = spare.unwrap_or_else(|| filled(element));
         elements[i] = element;
         self.pages[page] = Some(Page { elements, used: 1 });
     }
