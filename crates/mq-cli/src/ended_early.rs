@@ -1,6 +1,7 @@
 //! Traces that end before what they record does.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use mq_trace::{Header, Span, reason_file};
@@ -9,6 +10,8 @@ use crate::report::first_names;
 
 /// What an empty [`reason_file`] says: there was no room.
 const NO_REASON: &str = "the reason could not be written";
+/// The bytes of a reason that are read: it is a sentence.
+const LONGEST_REASON: u64 = 4096;
 /// What a header says that calls its trace unfinished. libmq writes what it has gathered with a later operation, so
 /// what is missing may be all that there was.
 const UNCLOSED: &str = "its process did not close its session, as MPI_Finalize does, so operations may be missing \
@@ -25,12 +28,13 @@ pub(crate) fn of(trace: Option<&Path>, header: &Header) -> Option<String> {
 /// Why a library ended a trace early, if it did.
 pub(crate) fn reason(trace: &Path) -> Option<String> {
     let file = reason_file(trace);
-    let reason = match fs::read(&file) {
-        Ok(reason) => reason,
-        // That it is there says enough.
-        Err(_) if file.is_file() => Vec::new(),
-        Err(_) => return None,
-    };
+    // A library writes nothing else there; another kind of file may never end.
+    if !file.is_file() {
+        return None;
+    }
+    let mut reason = Vec::new();
+    // If it cannot be read, that it is there says enough.
+    let _ = File::open(&file).and_then(|file| file.take(LONGEST_REASON).read_to_end(&mut reason));
     match String::from_utf8_lossy(&reason).trim() {
         "" => Some(NO_REASON.into()),
         reason => Some(reason.into()),
@@ -60,6 +64,8 @@ pub(crate) fn sentences<'a>(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

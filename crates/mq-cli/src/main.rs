@@ -62,6 +62,7 @@ const DIFFERS: u8 = 1;
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
+    stopping::outlast_long_files();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(asked_or_wrong) => return tell(&asked_or_wrong),

@@ -149,11 +149,6 @@ fn finish(options: &RecordOptions, scratch: &Scratch) -> Result<bool, Error> {
         Format::Table if collected.is_empty() => Ok(()),
         Format::Table => report::print(&table::render(&options.output, &collected)),
     };
-    match printed {
-        // The traces were what was wanted, and they exist.
-        Err(Error::ClosedPipe) => {}
-        printed => printed?,
-    }
     if collected.is_empty() {
         return Err(Error::Untraced(untraced(options)));
     }
@@ -169,6 +164,12 @@ fn finish(options: &RecordOptions, scratch: &Scratch) -> Result<bool, Error> {
     notices.for_each(|notice| say(&notice));
     let complaints: Vec<&String> = collected.iter().flat_map(Collected::complaints).collect();
     complaints.iter().for_each(|complaint| say(complaint));
+    match printed {
+        // The traces were what was wanted, and they exist.
+        Err(Error::ClosedPipe) => {}
+        // After what is to be known of the traces.
+        printed => printed?,
+    }
     Ok(complaints.is_empty())
 }
 

@@ -190,11 +190,12 @@ pub(crate) fn first_names(names: &[String]) -> String {
     text
 }
 
-/// Text with control characters escaped as in Rust, so that a terminal does not act on them.
+/// Text with control characters escaped as in Rust, so that a terminal does not act on them; and two others that are no
+/// characters, and may not be in XML.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
-        if letter.is_control() {
+        if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') {
             escaped.extend(letter.escape_default());
         } else {
             escaped.push(letter);
@@ -281,6 +282,11 @@ mod tests {
         parts += "\n]";
         let at_once = serde_json::to_string_pretty(&objects).expect("JSON");
         assert_eq!(parts, at_once);
+    }
+
+    #[test]
+    fn what_is_no_text_is_escaped() {
+        assert_eq!(escaped("r\u{ffff}\n\u{fffe}ä"), "r\\u{ffff}\\n\\u{fffe}ä");
     }
 
     #[test]

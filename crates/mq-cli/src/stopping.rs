@@ -95,12 +95,18 @@ pub(crate) fn tell(signal: i32, done: usize, of: usize, what: &str, shown: &[Res
     }
 }
 
+/// From now on, a file that is as long as the process may make it is one that cannot be written, and does not end the
+/// process. Children do not inherit this, as they would a signal that is ignored.
+pub(crate) fn outlast_long_files() {
+    if !is_ignored(SIGXFSZ) {
+        let _ = flag::register(SIGXFSZ, Arc::default());
+    }
+}
+
 /// From now on, signals that end the process do so in good order.
 pub(crate) fn watch() {
     static WATCH: Once = Once::new();
     WATCH.call_once(|| {
-        // A file that would be too large cannot be written, which does not end the process.
-        let _ = flag::register(SIGXFSZ, Arc::default());
         let (watching, watched) = mpsc::channel::<()>();
         let watch = move || {
             let ending = ENDING.into_iter().filter(|&signal| !is_ignored(signal));

@@ -421,6 +421,16 @@ fn a_trace_that_ended_early_is_said_to_have() {
 }
 
 #[test]
+fn what_has_the_name_of_a_reason_and_is_no_file_is_none() {
+    let (folder, trace) = file("t.mqt", "# mqtrace 1\na 0 1 2\n");
+    let pipe = folder.path().join("t.ended");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo starts").success());
+    let run = mq(&["stats", &trace]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+}
+
+#[test]
 fn a_rank_with_several_traces_in_a_directory_is_named() {
     let header = "# mqtrace 1 source=openmpi-5.0.7-ob1 rank=0 ranks=1 job=7";
     let lines = format!("{header}\na 0 1 2\n");

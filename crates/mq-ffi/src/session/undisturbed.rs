@@ -13,8 +13,10 @@ pub(super) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     }
     impl Drop for Restore {
         fn drop(&mut self) {
-            // SAFETY: the address of this thread's own, while the thread lives.
-            unsafe { libc::__errno_location().write(self.errno) };
+            // SAFETY: it has no conditions.
+            let errno = unsafe { libc::__errno_location() };
+            // SAFETY: this thread's own, and the thread lives.
+            unsafe { errno.write(self.errno) };
             // SAFETY: a state that it has returned itself.
             unsafe { pthread_setcancelstate(self.cancellation, &raw mut self.cancellation) };
         }
@@ -22,8 +24,7 @@ pub(super) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     let mut cancellation = 0;
     // SAFETY: a state that there is, and a word of this function's.
     unsafe { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &raw mut cancellation) };
-    // SAFETY: the address of this thread's own, while the thread lives.
-    let errno = unsafe { libc::__errno_location().read() };
+    let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
     let _restore = Restore {
         cancellation,
         errno,

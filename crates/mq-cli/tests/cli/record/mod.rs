@@ -3,6 +3,7 @@
 mod found;
 mod signals;
 mod unfinished;
+mod unwritable;
 mod workplace;
 
 use std::fs;
