@@ -1,7 +1,7 @@
 //! [`Arrangement`]: the short way to write a structure.
 //!
 //! Entries live in two [`Slab`]s; a structure only decides how they are linked and searched. Every
-//! arrangement is a [`MatchQueues`].
+//! arrangement is a [`MatchQueues`](crate::MatchQueues).
 
 mod queues;
 
@@ -24,7 +24,7 @@ pub type EnvelopeIn<A> = <<A as Arrangement>::Pattern as Pattern>::Envelope;
 
 /// How the entries of two slabs are linked and searched.
 ///
-/// The blanket implementation of [`MatchQueues`] stores and removes the entries, hands payloads
+/// The blanket implementation of [`MatchQueues`](crate::MatchQueues) stores and removes the entries, hands payloads
 /// back, and derives cancel, purge and visit.
 ///
 /// # Contract
@@ -48,7 +48,7 @@ pub trait Arrangement: Sized {
     /// configuration.
     fn from_config(config: &Config) -> Self;
 
-    /// See [`MatchQueues::scope`].
+    /// See [`MatchQueues::scope`](crate::MatchQueues::scope).
     fn scope_of(config: &Config) -> Scope;
 
     /// The storage.
@@ -100,20 +100,21 @@ pub trait Arrangement: Sized {
     /// Forgets all links and everything learned; the slabs are already cleared.
     fn reset(&mut self);
 
-    /// See [`MatchQueues::add_context`]; the numbers of entries are already taken care of.
+    /// See [`MatchQueues::add_context`](crate::MatchQueues::add_context); the numbers of entries are already taken care
+    /// of.
     fn context_added(&mut self, _config: &Config) {}
 
-    /// See [`MatchQueues::update_context`].
+    /// See [`MatchQueues::update_context`](crate::MatchQueues::update_context).
     fn context_updated(&mut self, _context: ContextId, _config: &Config) {}
 
-    /// See [`MatchQueues::remove_context`].
+    /// See [`MatchQueues::remove_context`](crate::MatchQueues::remove_context).
     fn context_removed(&mut self, _context: ContextId) {}
 
-    /// See [`MatchQueues::announce`].
+    /// See [`MatchQueues::announce`](crate::MatchQueues::announce).
     fn announced(&mut self, _call: &CollectiveCall) {}
 
-    /// [`MatchQueues::post`], assembled from the methods above. A structure overrides it if its own
-    /// way is faster.
+    /// [`MatchQueues::post`](crate::MatchQueues::post), assembled from the methods above. A structure overrides
+    /// it if its own way is faster.
     #[inline]
     fn post_step(
         &mut self,
@@ -124,7 +125,7 @@ pub trait Arrangement: Sized {
         post_by_parts(self, pattern, receive, meter)
     }
 
-    /// [`MatchQueues::arrive`], assembled from the methods above; see
+    /// [`MatchQueues::arrive`](crate::MatchQueues::arrive), assembled from the methods above; see
     /// [`post_step`](Self::post_step).
     #[inline]
     fn arrive_step(
@@ -136,7 +137,7 @@ pub trait Arrangement: Sized {
         arrive_by_parts(self, envelope, message, meter)
     }
 
-    /// [`MatchQueues::extract`], assembled from the methods above; see
+    /// [`MatchQueues::extract`](crate::MatchQueues::extract), assembled from the methods above; see
     /// [`post_step`](Self::post_step).
     #[inline]
     fn extract_step(
@@ -148,7 +149,7 @@ pub trait Arrangement: Sized {
         Some(take_unexpected(self, slot))
     }
 
-    /// [`MatchQueues::deliver`], assembled from the methods above; see
+    /// [`MatchQueues::deliver`](crate::MatchQueues::deliver), assembled from the methods above; see
     /// [`post_step`](Self::post_step).
     #[inline]
     fn deliver_step(
