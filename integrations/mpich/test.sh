@@ -91,6 +91,29 @@ revoke() {
     ours_only "shrink, whoever is late" "$(run ours shrink -disable-auto-cleanup)" passed
 }
 
+is_built_with() {
+    grep -q -e "$1" <<<"$("$work/stock/bin/mpichversion")"
+}
+
+# An engine for each VCI, which communicators share.
+several_vcis() {
+    local vcis program
+    if ! is_built_with enable-thread-cs=per-vci; then
+        say "not built in, and not tested: VCIs (MQ_CONFIGURE=--enable-thread-cs=per-vci $again_with --again)"
+        return
+    fi
+    for vcis in 2 8; do
+        export MPIR_CVAR_CH4_NUM_VCIS=$vcis
+        for program in ring wildcards cancels threads leavings; do
+            row "$program, $vcis VCIs" "$(run stock $program)" "$(run ours $program)"
+        done
+        export MQ_TRACE=$scratch/trace-$vcis-vcis
+        run ours threads >/dev/null
+        ours_only "MQ_TRACE: threads, $vcis VCIs" "$(replayed "$MQ_TRACE" list,indexed)" "3 traces, 0 mismatches"
+        unset MQ_TRACE MPIR_CVAR_CH4_NUM_VCIS
+    done
+}
+
 programs() {
     for program in ring wildcards cancels dynamic threads leavings; do
         row "$program" "$(run stock $program)" "$(run ours $program)"
@@ -107,10 +130,19 @@ programs() {
         matched=$(cat "$scratch/trace-messages"/*.mqt | grep -c '^a ' || true)
         ours_only "these are matched by mq" "$([ "$matched" -gt 1000 ] && echo yes)" yes
         unset MPIR_CVAR_NOLOCAL MPIR_CVAR_CH4_OFI_ENABLE_TAGGED
+        several_vcis
     else
+        # Not through shared memory: by TCP, or by libfabric's matching where that is built in.
+        network=TCP
+        ! is_built_with device=ch3:nemesis:ofi || network=libfabric
+        export MPIR_CVAR_NOLOCAL=1
+        for program in ring wildcards cancels threads leavings; do
+            row "$program, by $network" "$(run stock $program)" "$(run ours $program)"
+        done
+        unset MPIR_CVAR_NOLOCAL
         revoke
     fi
-    if grep -q enable-mpit-pvars <<<"$("$work/stock/bin/mpichversion")"; then
+    if is_built_with enable-mpit-pvars; then
         check_lengths posted_recvq_length unexpected_recvq_length
     else
         say "not built in, and not tested: MPI_T's variables (MQ_CONFIGURE=--enable-mpit-pvars=recvq $again_with --again)"
