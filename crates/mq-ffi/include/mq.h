@@ -925,10 +925,6 @@ int mq_session_budgets(const struct mq_session *session,
 // `session` is null or was made by `mq_session_open`.
 int mq_session_close(struct mq_session *session);
 
-// The crate `libc` has it for other systems only.
-extern int pthread_setcancelstate(int state,
-                                  int *before);
-
 // Makes libmq take all its memory from `allocator`, which is copied. Call it once, before any other call but
 // `mq_version`, `mq_strerror` and `mq_structure_name`.
 //
