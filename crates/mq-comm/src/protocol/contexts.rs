@@ -20,7 +20,7 @@
 //!
 //! Doubtful numbers stay so: nobody here knows whether one of them was given to a communicator of which this
 //! process is a member. There are 64 of them for each rank 0 that dies while it is being asked, and for each
-//! time that this process itself could not go on with that.
+//! time that this process itself could not go on with that, as when the communicator on which it asks is revoked.
 
 mod numbers;
 mod revoked;
