@@ -31,7 +31,7 @@ const fn split(i: u32) -> (usize, usize) {
     (i as usize / PAGE, i as usize % PAGE)
 }
 
-impl<T: Copy> Paged<T> {
+impl<T: Copy + Default> Paged<T> {
     pub(super) const fn new() -> Self {
         Self {
             pages: Vec::new(),
@@ -65,29 +65,31 @@ impl<T: Copy> Paged<T> {
         matches!(self.pages.get(page), Some(Some(_)))
     }
 
-    /// Takes an element into use.
+    /// Takes an element into use, whose value may be any.
     #[inline(always)]
-    pub(super) fn put(&mut self, i: u32, element: T) {
+    pub(super) fn take(&mut self, i: u32) -> &mut T {
         let (page, i) = split(i);
-        match self.pages.get_mut(page) {
-            Some(Some(page)) => {
+        if !matches!(self.pages.get(page), Some(Some(_))) {
+            self.add_page(page);
+        }
+        match &mut self.pages[page] {
+            Some(page) => {
                 page.used += 1;
-                page.elements[i] = element;
+                &mut page.elements[i]
             }
-            _ => self.put_in_new_page(page, i, element),
+            None => unreachable!("it was added"),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn put_in_new_page(&mut self, page: usize, i: usize, element: T) {
+    fn add_page(&mut self, page: usize) {
         if page >= self.pages.len() {
             self.pages.resize_with(page + 1, || None);
         }
         let spare = self.spare.take();
-        let mut elements = spare.unwrap_or_else(|| filled(element));
-        elements[i] = element;
-        self.pages[page] = Some(Page { elements, used: 1 });
+        let elements = spare.unwrap_or_else(|| filled(T::default()));
+        self.pages[page] = Some(Page { elements, used: 0 });
     }
 
     /// An element is no longer in use.
@@ -133,7 +135,7 @@ mod tests {
         let page = size_of::<[u32; PAGE]>();
         let pages = |array: &Paged<u32>| array.bytes() / page;
         for i in 0..5000 {
-            array.put(i, 0);
+            array.take(i);
             *array.get_mut(i) = i;
         }
         assert_eq!(pages(&array), 5);
@@ -146,7 +148,7 @@ mod tests {
         assert_eq!(pages(&array), 1, "one is kept");
         // The same memory, wherever it is needed.
         for i in [9000, 1, 9000] {
-            array.put(i, i);
+            *array.take(i) = i;
             assert_eq!(pages(&array), 1);
             array.let_go(i);
         }
@@ -155,11 +157,11 @@ mod tests {
     #[test]
     fn one_that_rests_does_not_remember_how_long_it_was() {
         let mut array = Paged::new();
-        array.put(1 << 24, 0_u32);
+        *array.take(1 << 24) = 0_u32;
         array.let_go(1 << 24);
         array.rest();
         assert!(array.bytes() <= size_of::<[u32; PAGE]>() + FEW_PAGES * 16);
-        array.put(1 << 12, 7);
+        *array.take(1 << 12) = 7;
         assert_eq!(*array.get(1 << 12), 7);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::hash::Seed;
 use super::super::key::{Key, key_of_message};
-use super::chains::{Chains, Nodes};
+use super::chains::{Chains, Nodes, append};
 use super::filling::Filling;
 use super::paged::Paged;
 use crate::envelope::{Envelope, MatchBits};
@@ -10,7 +10,7 @@ use crate::slab::{NIL, Slab};
 
 /// The links of one message in the view, and its hash there: by the hash, messages of other keys are
 /// recognised without a look at them, and a message that leaves is not hashed again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Link {
     chain: u32,
     next: u32,
@@ -250,6 +250,7 @@ impl<B: MatchBits> View<B> {
     }
 
     /// Links the newest message, whose key may not be in its slot yet; or leaves it to [`fill`](Self::fill).
+    #[inline(always)]
     pub(super) fn link<E: Envelope<Bits = B>, M>(
         &mut self,
         unexpected: &Slab<E, M>,
@@ -257,11 +258,9 @@ impl<B: MatchBits> View<B> {
         key: Key<B>,
         seed: Seed,
     ) {
-        if unexpected.len() > self.most {
-            self.credit = self
-                .credit
-                .saturating_add(patience(unexpected.len()) - patience(self.most));
-            self.most = unexpected.len();
+        let messages = unexpected.len();
+        if messages > self.most {
+            self.grow_to(messages);
         }
         self.credit = self.credit.saturating_sub(KEEPING);
         if self.is_filling() {
@@ -269,25 +268,34 @@ impl<B: MatchBits> View<B> {
         }
         let key = Key::under(key.context, key.bits, self.care);
         let hash = seed.hash(key);
-        let link = Link {
-            chain: NIL,
-            next: NIL,
-            prev: NIL,
-            hash,
-        };
-        self.links.put(slot, link);
-        let keys = unexpected.len();
         let (chains, mut seen) = self.parts(unexpected);
-        chains.serve(&mut seen, keys);
+        chains.serve(&mut seen, messages);
         let bucket = chains.bucket(hash);
-        if chains.first(bucket) == NIL {
+        let probe = chains.probe_bucket(&seen, Hashed { key, hash }, bucket);
+        let link = seen.links.take(slot);
+        // One by one: made elsewhere first, it would be copied whole before its parts are in the cache.
+        link.hash = hash;
+        link.next = NIL;
+        link.prev = NIL;
+        if probe.node == NIL {
+            link.chain = probe.first;
             return chains.set_first(bucket, slot);
         }
-        let probe = chains.probe_bucket(&seen, Hashed { key, hash }, bucket);
-        chains.link(&mut seen, probe, slot);
+        link.chain = NIL;
+        append(&mut seen, probe.node, slot);
+    }
+
+    /// There are more messages than before.
+    #[cold]
+    #[inline(never)]
+    fn grow_to(&mut self, messages: u32) {
+        let more = patience(messages) - patience(self.most);
+        self.credit = self.credit.saturating_add(more);
+        self.most = messages;
     }
 
     /// Unlinks a message that is leaving.
+    #[inline(always)]
     pub(super) fn unlink<E: Envelope<Bits = B>, M>(&mut self, unexpected: &Slab<E, M>, slot: u32) {
         if let Some(filling) = &self.filling
             && !filling.has_linked(unexpected, slot)
@@ -307,6 +315,7 @@ impl<B: MatchBits> View<B> {
         self.after_unlinking(unexpected, slot);
     }
 
+    #[inline(always)]
     fn after_unlinking<E: Envelope<Bits = B>, M>(&mut self, unexpected: &Slab<E, M>, slot: u32) {
         let left = unexpected.len() - 1;
         let (chains, mut seen) = self.parts(unexpected);
