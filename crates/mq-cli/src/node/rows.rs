@@ -243,13 +243,15 @@ impl<'a> Rows<'a> {
     /// Adds a measured row. Called by all ranks; returns whether anybody wants another.
     pub(super) fn add(&mut self, world: &World, row: Row) -> Result<bool, CommError> {
         if self.is_rank_0 {
-            if self.failed.is_none() {
-                self.failed = report::print(&self.text(&row)).err();
-            }
+            let text = self.text(&row);
             self.is_empty = false;
+            // Before it is printed: whoever has seen it may send a signal, and finds it in the plot.
             if let Some(kept) = &self.kept {
                 let cores = self.cores.clone();
                 kept.with(|plotted| plotted.rows.push((row, cores)));
+            }
+            if self.failed.is_none() {
+                self.failed = report::print(&text).err();
             }
         }
         let mut goes_on = [u8::from(match self.failed {
