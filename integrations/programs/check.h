@@ -15,4 +15,15 @@
         }                                                                                             \
     } while (0)
 
+/* Cancels a receive that no message matches. */
+static inline void cancel_receive(MPI_Request *receive)
+{
+    MPI_Status status;
+    int cancelled;
+    MPI_Cancel(receive);
+    MPI_Wait(receive, &status);
+    MPI_Test_cancelled(&status, &cancelled);
+    CHECK(cancelled);
+}
+
 #endif

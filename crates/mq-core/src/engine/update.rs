@@ -12,7 +12,7 @@ impl<Q: MatchQueues> Engine<Q> {
     /// left out is unknown from then on: to change one of them, begin with [`terms`](Self::terms), which has them
     /// all. The context keeps its structure and its parameters. If the size changes, the
     /// structure redoes what it planned by the size as soon as nothing of the context is queued. `pnp`, `col`
-    /// and `col+pnp` always use the largest size they were given.
+    /// and `col+pnp` use the largest size that they were given since the engine last had no context for them.
     ///
     /// # Cost
     /// Constant, apart from what the structure does, if every operation that was admitted still is. Otherwise (a size

@@ -55,6 +55,7 @@ fn look_behind(front: &mut mq_front, matching: &mut Matching, staying: u32) {
         matching.rest.emptied();
         // Whatever was named before it moved has left.
         matching.aliases.forget();
+        // So has what owed memory.
         matching.begin_anew();
         if matching.rest.is_on() && front.is_empty() {
             let [receives, messages] = &mut matching.front_memory;

@@ -4,8 +4,10 @@
 //! which end a process that has not made arrangements. What a session writes is not worth the application: the write
 //! fails, and that is reported where it can be.
 
-/// Does some writing, of which a failure is an error and no signal. The thread's mask is what it was when this returns,
-/// and a signal of the application's own stays pending.
+use super::undisturbed::undisturbed;
+
+/// Does some writing, [undisturbed], of which a failure is an error and no signal. The thread's mask is what it was
+/// when this returns, and a signal of the application's own stays pending.
 #[cfg(target_os = "linux")]
 pub(super) fn without<T>(write: impl FnOnce() -> T) -> T {
     undisturbed(|| {
@@ -20,8 +22,6 @@ pub(super) fn without<T>(write: impl FnOnce() -> T) -> T {
 pub(super) fn without<T>(write: impl FnOnce() -> T) -> T {
     undisturbed(write)
 }
-
-use super::undisturbed::undisturbed;
 
 /// A set of signals, in memory of its own for the functions that fill and read it.
 #[cfg(target_os = "linux")]

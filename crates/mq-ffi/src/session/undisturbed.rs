@@ -4,6 +4,19 @@
 //! thread's stack would be unwound through a call in the middle of its work, which ends the process. And they change
 //! `errno`, at which a transport may look after a call of libmq that has nothing to do with files.
 
+#[cfg(target_os = "linux")]
+use core::ffi::c_int;
+
+/// As in `pthread.h` of glibc and musl.
+#[cfg(target_os = "linux")]
+const PTHREAD_CANCEL_DISABLE: c_int = 1;
+
+#[cfg(target_os = "linux")]
+unsafe extern "C" {
+    /// The crate `libc` has it for other systems only.
+    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+}
+
 /// Does some work in which the thread is not cancelled, and after which `errno` is what it was.
 #[cfg(target_os = "linux")]
 pub(super) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
@@ -35,17 +48,4 @@ pub(super) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     work()
-}
-
-#[cfg(target_os = "linux")]
-use core::ffi::c_int;
-
-/// As in `pthread.h` of glibc and musl.
-#[cfg(target_os = "linux")]
-const PTHREAD_CANCEL_DISABLE: c_int = 1;
-
-#[cfg(target_os = "linux")]
-unsafe extern "C" {
-    /// The crate `libc` has it for other systems only.
-    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
 }

@@ -1,6 +1,5 @@
 /* Threads that are cancelled while they match and a trace is written: a call is no place for that. */
 #include <pthread.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "../check.h"

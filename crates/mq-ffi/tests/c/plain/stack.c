@@ -1,7 +1,6 @@
 /* How much of a thread's stack libmq takes, by what it leaves of one that was painted before: the threads of a runtime
  * often have 16 KiB. */
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
