@@ -28,10 +28,22 @@ pub(crate) struct Entry<K, T> {
 }
 
 impl<K, T> Entry<K, T> {
+    /// Whether there is a payload.
+    #[inline(always)]
+    pub(crate) const fn is_used(&self) -> bool {
+        self.payload.is_some()
+    }
+}
+
+// Keys are copied by their `clone`, in the words that a pattern has there: a copy in one piece is made in memory, and then
+// read in other words before it has arrived.
+#[expect(clippy::clone_on_copy, reason = "a key may define how it is copied")]
+impl<K: Copy, T> Entry<K, T> {
     /// A free slot. Searches may compare its key, and then see that there is no payload.
-    pub(super) const fn free(key: K, next: u32) -> Self {
+    #[inline(always)]
+    pub(super) fn free(key: &K, next: u32) -> Self {
         Self {
-            key,
+            key: key.clone(),
             sequence: 0,
             payload: None,
             next,
@@ -40,17 +52,8 @@ impl<K, T> Entry<K, T> {
         }
     }
 
-    /// Whether there is a payload.
-    #[inline(always)]
-    pub(crate) const fn is_used(&self) -> bool {
-        self.payload.is_some()
-    }
-}
-
-impl<K: Copy, T> Entry<K, T> {
     /// The key, and the payload, which is taken out.
     #[inline(always)]
-    #[expect(clippy::clone_on_copy, reason = "a key may define how it is copied")]
     pub(crate) fn take(&mut self) -> (K, T) {
         let key = self.key.clone();
         let payload = self.payload.take().expect("the slot is in use");

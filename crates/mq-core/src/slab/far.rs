@@ -274,7 +274,7 @@ impl<K: Copy, T> Far<K, T> {
 /// A chunk of free slots, listed in runs; `first` is the number of its first slot.
 fn new_chunk<K: Copy, T>(key: K, first: u32) -> Box<[Entry<K, T>; CHUNK]> {
     let mut slots = Vec::with_capacity(CHUNK);
-    slots.resize_with(CHUNK, || Entry::free(key, NIL));
+    slots.resize_with(CHUNK, || Entry::free(&key, NIL));
     for (run, slot) in slots.chunks_mut(FAR_RUN).zip((first..).step_by(FAR_RUN)) {
         for (entry, next) in run.iter_mut().zip(slot + 1..slot + FAR_RUN as u32) {
             entry.next = next;

@@ -30,10 +30,10 @@ impl<K: Copy, T> Slab<K, T> {
             // Most contexts never hold more than one entry, and there may be thousands.
             self.near.reserve_exact(1);
         }
-        self.near.push(Entry::free(key, NIL));
+        self.near.push(Entry::free(&key, NIL));
         // Also other slots that already have memory.
         let end = self.near.capacity().min(slots + RUN).min(NEAR);
-        self.near.resize_with(end, || Entry::free(key, NIL));
+        self.near.resize_with(end, || Entry::free(&key, NIL));
     }
 
     /// Makes sure that the next [`reserve`](Self::reserve) finds a slot, in a slab that
