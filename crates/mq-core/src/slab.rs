@@ -1,5 +1,6 @@
 //! Storage of queued entries: numbered slots that are reused, and freed after a burst.
 
+mod append;
 mod entry;
 mod far;
 mod links;

@@ -16,6 +16,7 @@ use super::NIL;
 /// | deep, on the list of what is not indexed yet | slot behind it | slot before it | stale |
 /// | deep, the first with its key | node of the second | node of the last, [`NIL`] if it is alone | node of the next key in its bucket |
 /// | deep, behind others with its key | node behind it | node before it | stale |
+/// | deep, in a log | as these two, but slots; stale until it is on a chain | as `next` | as `next` |
 /// | deep, a receive without a class | slot behind it | slot before it | the mark of these |
 #[derive(Debug)]
 pub(crate) struct Entry<K, T> {
@@ -35,8 +36,8 @@ impl<K, T> Entry<K, T> {
     }
 }
 
-// Keys are copied by their `clone`, in the words that a pattern has there: a copy in one piece is made in memory, and then
-// read in other words before it has arrived.
+// Keys are copied by their `clone`, in the words that a pattern has there: a copy in one piece is made in memory, and
+// then read in other words before it has arrived.
 #[expect(clippy::clone_on_copy, reason = "a key may define how it is copied")]
 impl<K: Copy, T> Entry<K, T> {
     /// A free slot. Searches may compare its key, and then see that there is no payload.

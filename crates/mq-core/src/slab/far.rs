@@ -1,6 +1,7 @@
 //! The slots of a long queue: chunks that are added one at a time and freed when few entries are left.
 
 use core::mem::size_of;
+use core::ops::Range;
 
 use super::release::list_free;
 use super::{Entry, NEAR, NIL};
@@ -41,6 +42,9 @@ pub(super) struct Far<K, T> {
     vacant: u32,
     /// Chunks that have memory.
     allocated: u32,
+    /// The next slot to be taken into use in order, and where memory has to be made sure of.
+    end: u32,
+    ready: u32,
 }
 
 struct Chunk<K, T> {
@@ -70,7 +74,55 @@ impl<K, T> Far<K, T> {
             sweep: 0,
             vacant: NIL,
             allocated: 0,
+            end: NEAR as u32,
+            ready: NEAR as u32,
         }
+    }
+
+    /// The next slot in order, and its entry; none if [`extend`](Self::extend) must come before.
+    #[inline(always)]
+    pub(super) fn use_last(&mut self) -> Option<(u32, &mut Entry<K, T>)> {
+        let slot = self.end;
+        if slot == self.ready {
+            return None;
+        }
+        let (chunk, i) = split(slot);
+        let chunk = self.chunks.get_mut(chunk)?;
+        let entry = &mut chunk.slots.as_deref_mut()?[i];
+        chunk.used += 1;
+        self.end += 1;
+        Some((slot, entry))
+    }
+
+    /// Whether there are no slots ready to be taken into use in order.
+    pub(super) const fn is_at_end(&self) -> bool {
+        self.end == self.ready
+    }
+
+    /// The slot after the last that was taken into use in order.
+    pub(super) const fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// No more slots are taken into use in order: the chunk of the next one is like others that are not listed.
+    pub(super) fn seal(&mut self) {
+        self.ready = self.end;
+        let (at, _) = split(self.end);
+        if self.chunks.get(at).is_some_and(|chunk| chunk.used == 0) {
+            self.free_chunk(at);
+        }
+    }
+
+    /// The entries in the first of some slots, as many as are in one chunk, none if that has no memory; and the slot
+    /// where the next chunk begins.
+    pub(super) fn piece_mut(&mut self, slots: Range<u32>) -> (&mut [Entry<K, T>], u32) {
+        let (at, i) = split(slots.start);
+        let end = slots.end.min(join(at + 1, 0));
+        let len = (end - slots.start) as usize;
+        let chunk = self.chunks.get_mut(at);
+        let entries = chunk.and_then(|chunk| chunk.slots.as_deref_mut());
+        let entries = entries.map_or(&mut [][..], |entries| &mut entries[i..i + len]);
+        (entries, end)
     }
 
     /// Whether no chunk has memory.
@@ -123,7 +175,8 @@ impl<K, T> Far<K, T> {
     /// Frees the chunk that has become empty, unless some of its slots are listed.
     pub(super) fn free_vacant(&mut self) {
         let chunk = core::mem::replace(&mut self.vacant, NIL);
-        if chunk != NIL {
+        let is_next = self.end < self.ready && split(self.end).0 == chunk as usize;
+        if chunk != NIL && !is_next {
             self.free_chunk(chunk as usize);
         }
     }
@@ -232,6 +285,35 @@ impl<K, T> Far<K, T> {
 }
 
 impl<K: Copy, T> Far<K, T> {
+    /// Makes sure that there is memory for the next slots in order; `key` may be any.
+    ///
+    /// # Panics
+    /// With 2^31 - 256 slots in use or behind.
+    pub(super) fn extend(&mut self, key: K) {
+        let (at, i) = split(self.end);
+        self.add_chunks_to(at);
+        let first = join(at, 0);
+        self.chunks[at].slots.get_or_insert_with(|| {
+            self.allocated += 1;
+            new_chunk(key, first)
+        });
+        self.ready = join(at, i - i % FAR_RUN + FAR_RUN);
+    }
+
+    /// Makes a place for a chunk, which may be the next.
+    fn add_chunks_to(&mut self, at: usize) {
+        if at == self.chunks.len() {
+            assert!(
+                join(at + 1, 0) < super::SLOTS,
+                "a match queue holds at most 2^31 - 256 entries"
+            );
+            self.chunks.push(Chunk {
+                slots: None,
+                used: 0,
+            });
+        }
+    }
+
     /// Lists more free slots, and returns the first; `key` may be any.
     ///
     /// # Panics
@@ -239,16 +321,7 @@ impl<K: Copy, T> Far<K, T> {
     pub(super) fn list_more(&mut self, key: K) -> u32 {
         loop {
             let (at, i) = split(self.unlisted);
-            if at == self.chunks.len() {
-                assert!(
-                    join(at + 1, 0) < super::SLOTS,
-                    "a match queue holds at most 2^31 - 256 entries"
-                );
-                self.chunks.push(Chunk {
-                    slots: None,
-                    used: 0,
-                });
-            }
+            self.add_chunks_to(at);
             let chunk = &mut self.chunks[at];
             if i == 0 && chunk.used as usize == CHUNK {
                 self.unlisted += CHUNK as u32;

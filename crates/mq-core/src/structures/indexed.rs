@@ -14,14 +14,14 @@
 //! cost more than the linking. A queue that drains is short again.
 //!
 //! **Deep form.** When a queue has used up the slots of its window while both together have more than
-//! [`Tuning::short_limit`](crate::Tuning::short_limit) entries, or while it has more than half of the
-//! slots that a window may have, or because it is tabled, stays long and never drains, both queues
-//! leave their windows. One table then finds an entry of either kind by what it must match exactly. A
-//! posted receive and an unexpected message never have the same key, or they would have matched; so one
-//! probe searches one queue and finds the place of insertion in the other. Wildcard receives have a
-//! table of their own, with one class per mask in use; candidates of several classes are merged by
-//! sequence number. When few entries are left, none of them in a slot after its queue's first 4,096,
-//! the short form returns.
+//! [`Tuning::short_limit`](crate::Tuning::short_limit) entries, or while it has more than half of the slots that a
+//! window may have, or because it is tabled, stays long and never drains, both queues leave their windows. One table
+//! then finds an entry of either kind by what it must match exactly. A posted receive and an unexpected message never
+//! have the same key, or they would have matched; so one probe searches one queue and finds the place of insertion in
+//! the other. Wildcard receives have a table of their own, with one class per mask in use; candidates of several
+//! classes are merged by sequence number. A queue without wildcards that is being filled is in a log instead, until
+//! it stays long. When few entries are left, none of them in a slot after its queue's first 4,096, the short form
+//! returns.
 //!
 //! # Cost
 //! A class is the receives with one mask: those that leave the same bits of source and tag open.
@@ -32,9 +32,9 @@
 //! | for a message, in addition | - | one bucket for each class with receives | one bucket for each class with receives |
 //! | search with a wildcard | up to three times `scan_limit` entries | one bucket; links the messages that came since its class last searched | one bucket |
 //! | the first of these, while many messages wait | - | all messages; the next links all | all messages; the next ones index a sixteenth each, at least 4,096 |
-//! | operation that changes to this form | looks at up to 4,096 slots of each queue | links up to 4,096 entries | indexes up to 2,048 entries; of more, a fifth, and looks at the others |
+//! | operation that changes to this form | looks at up to 4,096 slots of each queue | links up to 4,096 entries | begins a log; or indexes up to 2,048 entries; of more, a fifth, and looks at the others |
 //! | cancel | constant; bisection if entries have moved | constant; bisection if entries have moved | constant; a look at up to 4,096 slots if entries have moved |
-//! | memory, beside the entries as in `list` | three free slots per entry at most (one from 256 slots on), in a queue that never empties | 8 to 16 bytes per entry, at least 1 KiB | 7.5 bytes per entry; 15 at most where a piece has just doubled, 32 while a long queue drains |
+//! | memory, beside the entries as in `list` | three free slots per entry at most (one from 256 slots on), in a queue that never empties | 8 to 16 bytes per entry, at least 1 KiB | 7.5 bytes per entry, 4 to 8 in a log; 15 at most where a piece has just doubled, 64 while a long queue drains |
 //! | for an entry with a wildcard, in addition | - | as much again | - |
 //! | for each class that searches for messages | - | 10 to 18 bytes per message | a table of its own, and 16 bytes per slot |
 //! | kept by a drained queue | its slots, up to 4,096; after more entries, 128 | up to 64 KiB of tables | up to 60 KiB of tables |
@@ -57,7 +57,7 @@
 // | --- | --- |
 // | short | `short`, and `slab/window` |
 // | tabled | `tabled`: the `steps`, and the tables of `messages`, of `receives` and of wildcards (`wild`), and views |
-// | deep | `deep`: the steps (`post`, `arrive`, `halves`), `turning` (to this form and back), the `index` and its parts |
+// | deep | `deep`: the steps (`post`, `arrive`, `logged`, `halves`), `turning` (to this form and back), the `index` and its parts, and the `log` |
 // | any | `operations` (the trait), `forms` (what depends on the form), `finders` (tables and index), `hash`, `key` |
 
 mod deep;

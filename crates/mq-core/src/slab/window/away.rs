@@ -23,6 +23,13 @@ impl Window {
         leaving
     }
 
+    /// Whether few of the slots up to the last entry have been left, in a window that is not away: a queue that is
+    /// being filled.
+    pub(crate) const fn is_filled(&self) -> bool {
+        let left = self.tail - self.len();
+        left == 0 || left < self.tail / 4
+    }
+
     /// Frees some of the slots that the window did not use at the end, in a window that is away; false if there are
     /// none.
     pub(crate) fn free_unused<K, T>(&mut self, slab: &mut Slab<K, T>) -> bool {
@@ -79,6 +86,18 @@ pub(crate) struct Leaving {
 }
 
 impl Leaving {
+    /// No entries.
+    pub(crate) const NONE: Self = Self { next: 0, end: 0 };
+
+    /// The entries stay where they are, and slots of holes between them become free. Returns the first slot.
+    pub(crate) fn free_holes<K, T>(mut self, slab: &mut Slab<K, T>) -> u32 {
+        let first = self.next;
+        if slab.len != self.end - self.next {
+            while self.next(slab).is_some() {}
+        }
+        first
+    }
+
     /// The keys in a sample of the slots: of entries that are there, or were.
     pub(crate) fn sample<'a, K, T>(
         &self,

@@ -9,6 +9,8 @@
 //! other keys in their bucket check whether there are too many keys, since slots may have been those of
 //! receives with wildcards, which need no bucket. A step that finds no free slot returns, and is repeated.
 //!
+//! A queue that is being filled is not indexed but in a [log](log), of which the steps are [their own](logged).
+//!
 //! A step begins in the shortest way, and what that does not decide is left to a longer one. In these ladders the names
 //! on the left are functions, and on the right is where each goes on; what has no line ends at a node, after a removal
 //! perhaps with [few entries](turning). A bucket is *simple* if it is empty, holds one entry of the newcomer's queue
@@ -17,21 +19,31 @@
 //! ```text
 //! search_for_receive      fully specified                                  post_exact_deep
 //!                         with a wildcard                                  post_in_any_state
-//!   post_exact_deep       several with its key                             post_several
+//!   post_exact_deep       there are logs                                   post_logged
+//!                         several with its key                             post_several
 //!                         not simple, far, or no slot                      post_beside
 //!                         buckets are far                                  post_wide
 //!                         views, or entries that are not indexed           post_special
+//!   post_logged           not found in a log of messages                   post_beside_logs
+//!                         no slot                                          again
+//!   post_beside_logs      a log ends, or the index may have one, no slot   again
+//!                         receives are indexed                             post_wide
 //!   post_wide             not simple, or no slot                           post_beside
 //!   post_special          entries are not indexed                          again
 //!                         not simple, or no slot                           post_beside
 //!   post_several          the second is far, or of the other queue         post_beside
 //!   post_beside           no slot                                          again
-//! again: post_rarely      entries are not indexed                          post_in_any_state
+//! again: post_rarely      entries are not indexed, or there are logs       post_in_any_state
 //!                         otherwise makes room                             post_whole
 //!
 //! search_for_message      nothing but the table, near                      arrive_exact
+//!                         there are logs                                   arrive_logged
 //!                         nothing but the table, far                       arrive_wide
 //!                         otherwise                                        arrive_special
+//!   arrive_logged         not found in a log of receives                   arrive_beside_logs
+//!                         no slot                                          again
+//!   arrive_beside_logs    a log ends, or the index may have one, no slot   again
+//!                         messages are indexed                             arrive_wide
 //!   arrive_exact          several with its key                             arrive_several
 //!                         not simple, far, or no slot                      arrive_beside
 //!   arrive_wide           not simple, or no slot                           arrive_beside
@@ -62,6 +74,8 @@ mod filling;
 mod halves;
 mod heads;
 mod index;
+mod log;
+mod logged;
 mod marked;
 mod nodes;
 mod paged;

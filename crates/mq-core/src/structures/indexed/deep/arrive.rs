@@ -24,6 +24,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         debug_assert!(deep(&mut self.finders).knows_its_deviations());
         match index_in(&mut self.finders) {
             Some(index) if index.is_near() => self.arrive_exact(context, bits, meter),
+            Some(index) if index.has_logs() => self.arrive_logged(context, bits, meter),
             Some(index) if index.is_plain() => self.arrive_wide(context, bits, meter),
             _ => self.arrive_special(context, bits, meter),
         }
@@ -57,7 +58,12 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// [`arrive_exact`](Self::arrive_exact) where buckets are far. Without calls.
     #[inline(never)]
-    fn arrive_wide(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
+    pub(super) fn arrive_wide(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
         let key = Key::exact(context, bits);
         let Some(index) = index_in(&mut self.finders) else {
             return without_finders(AGAIN);
@@ -258,19 +264,16 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// A step of a message, in any state of the index.
     #[inline(never)]
     fn arrive_in_any_state(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
-        if self.slabs.unexpected.is_full() {
-            self.make_room_for_message(envelope);
-        }
+        self.ensure_room_for_message(envelope);
         let slot = self.unlink_receive_deep(&envelope, meter);
         if slot != NIL {
             return posted(slot);
         }
-        let index = deep(&mut self.finders);
-        let Some(slot) = self.slabs.unexpected.reserve(index.home()) else {
+        let Some(slot) = self.reserve_for_any_message() else {
             return AGAIN;
         };
         self.slabs.unexpected.set_key(slot, envelope);
-        index.link_message(&mut self.slabs, slot);
+        deep(&mut self.finders).link_message(&mut self.slabs, slot);
         unexpected(slot)
     }
 }

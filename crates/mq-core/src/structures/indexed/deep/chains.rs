@@ -17,13 +17,17 @@ pub(super) trait Nodes {
     type Key: Copy;
 
     fn has_key(&self, node: u32, key: Self::Key) -> bool;
-    fn hash(&self, node: u32) -> u32;
     fn chain(&self, node: u32) -> u32;
     fn next(&self, node: u32) -> u32;
     fn prev(&self, node: u32) -> u32;
     fn set_chain(&mut self, node: u32, to: u32);
     fn set_next(&mut self, node: u32, to: u32);
     fn set_prev(&mut self, node: u32, to: u32);
+}
+
+/// Nodes of which a table can tell where they belong when it grows.
+pub(super) trait HashedNodes: Nodes {
+    fn hash(&self, node: u32) -> u32;
 }
 
 /// Where a search ended.
@@ -98,18 +102,9 @@ impl Chains {
     /// [`probe`](Self::probe) in the bucket of the key.
     #[inline(always)]
     pub(super) fn probe_bucket<N: Nodes>(&self, nodes: &N, key: N::Key, bucket: u32) -> Probe {
-        let first = self.first(bucket);
-        let mut before = NIL;
-        let mut node = first;
-        while node != NIL && !nodes.has_key(node, key) {
-            before = node;
-            node = nodes.chain(node);
-        }
         Probe {
             bucket,
-            before,
-            node,
-            first,
+            ..probe(nodes, key, self.first(bucket))
         }
     }
 
@@ -193,48 +188,24 @@ impl Chains {
     /// Puts a node after all others with the key of the probe, or makes it the first.
     #[inline]
     pub(super) fn link<N: Nodes>(&mut self, nodes: &mut N, probe: Probe, node: u32) {
-        nodes.set_next(node, NIL);
-        if probe.node == NIL {
-            nodes.set_prev(node, NIL);
-            nodes.set_chain(node, probe.first);
-            return self.heads.set(probe.bucket, node);
+        if link(nodes, probe, node) {
+            self.heads.set(probe.bucket, node);
         }
-        append(nodes, probe.node, node);
     }
 
     /// Unlinks the first node of a key, which a probe has found.
     #[inline(always)]
     pub(super) fn unlink_first<N: Nodes>(&mut self, nodes: &mut N, probe: Probe) {
-        let next = nodes.next(probe.node);
-        let after = nodes.chain(probe.node);
-        let successor = if next == NIL {
-            after
-        } else {
-            let last = nodes.prev(probe.node);
-            nodes.set_prev(next, if last == next { NIL } else { last });
-            nodes.set_chain(next, after);
-            next
-        };
-        if probe.before == NIL {
-            self.heads.set(probe.bucket, successor);
-        } else {
-            nodes.set_chain(probe.before, successor);
+        if let Some(first) = unlink_first(nodes, probe) {
+            self.heads.set(probe.bucket, first);
         }
     }
 
     /// Unlinks any node.
     pub(super) fn unlink<N: Nodes>(&mut self, nodes: &mut N, node: u32, key: N::Key, hash: u32) {
         let probe = self.probe(nodes, key, hash);
-        if probe.node == node {
-            return self.unlink_first(nodes, probe);
-        }
-        let (next, prev) = (nodes.next(node), nodes.prev(node));
-        nodes.set_next(prev, next);
-        if next == NIL {
-            let alone = prev == probe.node;
-            nodes.set_prev(probe.node, if alone { NIL } else { prev });
-        } else {
-            nodes.set_prev(next, prev);
+        if let Some(first) = unlink(nodes, probe, node) {
+            self.heads.set(probe.bucket, first);
         }
     }
 
@@ -246,6 +217,75 @@ impl Chains {
     pub(super) fn bytes(&self) -> usize {
         self.heads.bytes()
     }
+}
+
+/// Looks for a key in the chain that begins with a node.
+#[inline(always)]
+pub(super) fn probe<N: Nodes>(nodes: &N, key: N::Key, first: u32) -> Probe {
+    let mut before = NIL;
+    let mut node = first;
+    while node != NIL && !nodes.has_key(node, key) {
+        before = node;
+        node = nodes.chain(node);
+    }
+    Probe {
+        bucket: 0,
+        before,
+        node,
+        first,
+    }
+}
+
+/// Puts a node after all others with the key of the probe, or before the chain; returns whether it is to be the first
+/// of the bucket.
+#[inline(always)]
+pub(super) fn link<N: Nodes>(nodes: &mut N, probe: Probe, node: u32) -> bool {
+    nodes.set_next(node, NIL);
+    if probe.node == NIL {
+        nodes.set_prev(node, NIL);
+        nodes.set_chain(node, probe.first);
+        return true;
+    }
+    append(nodes, probe.node, node);
+    false
+}
+
+/// Unlinks the first node of a key, which a probe has found; returns what is to be the first of the bucket, if that is
+/// another then.
+#[inline(always)]
+pub(super) fn unlink_first<N: Nodes>(nodes: &mut N, probe: Probe) -> Option<u32> {
+    let next = nodes.next(probe.node);
+    let after = nodes.chain(probe.node);
+    let successor = if next == NIL {
+        after
+    } else {
+        let last = nodes.prev(probe.node);
+        nodes.set_prev(next, if last == next { NIL } else { last });
+        nodes.set_chain(next, after);
+        next
+    };
+    if probe.before == NIL {
+        return Some(successor);
+    }
+    nodes.set_chain(probe.before, successor);
+    None
+}
+
+/// Unlinks any node of the key that a probe has found, as [`unlink_first`] does.
+#[inline(always)]
+pub(super) fn unlink<N: Nodes>(nodes: &mut N, probe: Probe, node: u32) -> Option<u32> {
+    if probe.node == node {
+        return unlink_first(nodes, probe);
+    }
+    let (next, prev) = (nodes.next(node), nodes.prev(node));
+    nodes.set_next(prev, next);
+    if next == NIL {
+        let alone = prev == probe.node;
+        nodes.set_prev(probe.node, if alone { NIL } else { prev });
+    } else {
+        nodes.set_prev(next, prev);
+    }
+    None
 }
 
 /// Puts a node after all others of the key whose first node is `first`.

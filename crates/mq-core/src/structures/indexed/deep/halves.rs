@@ -58,6 +58,13 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                 QuickSearch::Otherwise => {}
             }
         }
+        if index.has_log_of_messages() {
+            let found = self.unlink_logged_message(context, bits, meter);
+            return found.unwrap_or_else(|| {
+                meter.visited(Queue::Unexpected, 0);
+                NIL
+            });
+        }
         self.unlink_message_deep(context, bits, BitsOf::<P>::ALL, meter)
     }
 
@@ -88,6 +95,14 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
                 }
                 QuickSearch::Otherwise => {}
             }
+        }
+        if index.has_log_of_receives() {
+            let (context, bits) = (envelope.context(), envelope.bits());
+            let found = self.unlink_logged_receive(context, bits, meter);
+            return found.unwrap_or_else(|| {
+                meter.visited(Queue::Posted, 0);
+                NIL
+            });
         }
         self.unlink_receive_deep(envelope, meter)
     }
@@ -139,6 +154,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         receive: R,
     ) -> u32 {
         let slot = match pattern.care() == BitsOf::<P>::ALL {
+            true if self.logs_receives() => self.slabs.posted.reserve_last().unwrap_or(AGAIN),
             true => self.reserve_for_receive(pattern.context(), pattern.bits()),
             false => AGAIN,
         };
@@ -176,10 +192,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         pattern: P,
         receive: R,
     ) -> u32 {
-        if self.slabs.posted.is_full() {
-            self.make_room_for_receive(pattern);
-        }
-        let slot = self.slabs.posted.insert(pattern, receive, 0);
+        self.ensure_room_for_receive(pattern);
+        let slot = self.reserve_for_any_receive().expect("there is room");
+        self.slabs.posted.fill(slot, pattern, receive);
         deep(&mut self.finders).link_posted(&mut self.slabs, slot);
         slot
     }
@@ -191,7 +206,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         envelope: P::Envelope,
         message: M,
     ) -> u32 {
-        let slot = self.reserve_for_message(envelope.context(), envelope.bits());
+        let slot = match self.logs_messages() {
+            true => self.slabs.unexpected.reserve_last().unwrap_or(AGAIN),
+            false => self.reserve_for_message(envelope.context(), envelope.bits()),
+        };
         if slot == AGAIN {
             return self.queue_message_rarely(envelope, message);
         }
@@ -225,10 +243,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         envelope: P::Envelope,
         message: M,
     ) -> u32 {
-        if self.slabs.unexpected.is_full() {
-            self.make_room_for_message(envelope);
-        }
-        let slot = self.slabs.unexpected.insert(envelope, message, 0);
+        self.ensure_room_for_message(envelope);
+        let slot = self.reserve_for_any_message().expect("there is room");
+        self.slabs.unexpected.fill(slot, envelope, message);
         deep(&mut self.finders).link_unexpected(&mut self.slabs, slot);
         slot
     }

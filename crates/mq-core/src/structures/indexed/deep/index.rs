@@ -2,6 +2,7 @@
 
 mod deviations;
 mod halves;
+mod logs;
 mod moving;
 mod quick;
 mod search;
@@ -11,6 +12,7 @@ mod wild;
 
 use self::deviations::Deviations;
 pub(super) use self::halves::QuickSearch;
+use self::logs::Logs;
 use self::moving::Newer;
 pub(super) use self::quick::Quick;
 pub(super) use self::wild::Wildcards;
@@ -46,6 +48,8 @@ pub(in crate::structures::indexed) struct Index<B> {
     unindexed: Fifo,
     /// What is not indexed yet, of queues that were long when they became deep.
     newer: Newer,
+    /// What is not indexed since it may never have to be.
+    logs: Logs,
     /// Where the last search of a step for an exact key has ended, if it found nothing.
     ended_at: Probe,
     /// Entries that short queues may have.
@@ -67,6 +71,7 @@ impl<B: MatchBits> Index<B> {
             classes: Classes::default(),
             unindexed: Fifo::EMPTY,
             newer: Newer::NONE,
+            logs: Logs::default(),
             ended_at: Probe::NOWHERE,
             short_limit: 0,
             removals_with_few: 0,
@@ -114,7 +119,7 @@ impl<B: MatchBits> Index<B> {
     /// After a change to the number of buckets.
     #[inline(always)]
     fn set_low(&mut self) {
-        self.low = SHORT.max(self.chains.few()) + 1;
+        self.low = SHORT.max(self.chains.few()).max(self.logs.few()) + 1;
         self.deviations = self.deviations.with_wide(self.chains.is_wide());
     }
 
@@ -138,7 +143,7 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let keys = slabs.posted.len() + slabs.unexpected.len() + 1 - self.classes.posted();
+        let keys = self.keys(slabs) + 1;
         let nodes = &mut self.nodes(slabs);
         self.chains.serve(nodes, keys);
         self.set_low();
@@ -148,8 +153,7 @@ impl<B: MatchBits> Index<B> {
     /// queued and others have left, so that there were slots without asking for [room](Self::serve).
     #[inline(always)]
     fn is_crowded<P: Pattern, R, M>(&self, slabs: &Slabs<P, R, M>) -> bool {
-        let keys = slabs.posted.len() + slabs.unexpected.len() - self.classes.posted();
-        keys >= self.chains.served()
+        self.keys(slabs) >= self.chains.served()
     }
 
     /// With this many entries left the table is to [`shrink`](Self::shrink).
@@ -164,8 +168,13 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let nodes = &mut self.nodes(slabs);
-        self.chains.shrink(nodes);
+        if slabs.posted.len() + slabs.unexpected.len() <= self.chains.few() + 1 {
+            let nodes = &mut self.nodes(slabs);
+            self.chains.shrink(nodes);
+        }
+        if self.has_logs() {
+            self.shrink_logs(slabs);
+        }
         self.set_low();
     }
 
@@ -208,9 +217,11 @@ impl<B: MatchBits> Index<B> {
         if self.queue_newer_message(slabs, slot) {
             return;
         }
-        let probe = self.ended_at;
-        let nodes = &mut self.nodes(slabs);
-        self.chains.link_new(nodes, probe, unexpected(slot));
+        if !self.logs.have_messages() {
+            let probe = self.ended_at;
+            let nodes = &mut self.nodes(slabs);
+            self.chains.link_new(nodes, probe, unexpected(slot));
+        }
         if self.classes.views() > 0 {
             let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
             self.link_in_views(slabs, slot, key);
@@ -223,12 +234,16 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        if self.has_logs() && self.logs_receive(slabs, slot) {
+            return;
+        }
         if !self.queue_newer_receive(slabs, slot) {
             self.index_receive(slabs, slot);
         }
     }
 
     /// Indexes a posted receive that is newer than those indexed.
+    #[inline(always)]
     fn index_receive<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
     where
         P: Pattern,
@@ -237,6 +252,7 @@ impl<B: MatchBits> Index<B> {
         let key = key_of_receive(slabs.posted.key(slot));
         if key.care != B::ALL {
             self.index_wildcard(slabs, slot, key);
+            self.end_logs();
             return self.update_deviations();
         }
         slabs.posted.set_home(slot, NIL);
@@ -261,14 +277,26 @@ impl<B: MatchBits> Index<B> {
         if self.queue_newer_message(slabs, slot) {
             return;
         }
+        if !self.logs.have_messages() {
+            self.index_message(slabs, slot);
+        }
+        if self.classes.views() > 0 {
+            let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
+            self.link_in_views(slabs, slot, key);
+        }
+    }
+
+    /// Indexes a message that is newer than those indexed, in the table of all keys.
+    fn index_message<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
         self.serve(slabs);
         let key = key_of_message(slabs.unexpected.key(slot), B::ALL);
         let probe = self.probe(slabs, key);
         let nodes = &mut self.nodes(slabs);
         self.chains.link(nodes, probe, unexpected(slot));
-        if self.classes.views() > 0 {
-            self.link_in_views(slabs, slot, key);
-        }
     }
 
     /// Unlinks a posted receive, wherever it is.
@@ -282,7 +310,7 @@ impl<B: MatchBits> Index<B> {
     {
         // First: a receive on that list may have the mark of one that was in its slot before, since a window does
         // not write `home`.
-        if self.unlink_newer_receive(slabs, slot) {
+        if self.unlink_newer_receive(slabs, slot) || self.unlink_logged_receive(slabs, slot) {
             return;
         }
         if slabs.posted.home(slot) == UNINDEXED {
@@ -314,7 +342,19 @@ impl<B: MatchBits> Index<B> {
         if self.classes.views() > 0 {
             self.classes.unlink(&slabs.unexpected, slot);
         }
-        self.unlink_from_table(slabs, slot);
+        self.unlink_from_table_or_log(slabs, slot);
+    }
+
+    /// Unlinks a message from its log, or from the table of all keys.
+    #[inline(always)]
+    fn unlink_from_table_or_log<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
+        if !self.has_logs() || !self.unlink_logged_message(slabs, slot) {
+            self.unlink_from_table(slabs, slot);
+        }
     }
 
     /// Unlinks a message that is indexed from the table of all keys.
@@ -342,11 +382,20 @@ impl<B: MatchBits> Index<B> {
         self.removals_with_few as usize * 4 >= slots
     }
 
+    /// Ends logs, whose newcomers are far, if more removals have left few entries than happen when queues are drained.
+    pub(super) fn end_logs_of_few(&mut self) {
+        if self.removals_with_few > 2 * SHORT {
+            self.end_logs();
+            self.update_deviations();
+        }
+    }
+
     /// All entries have been unlinked: forgets the classes of wildcards.
     pub(super) fn rest(&mut self) {
         self.classes.rest();
         self.unindexed = Fifo::EMPTY;
         self.newer = Newer::NONE;
+        self.logs.rest();
         self.deviations = Deviations::NONE;
         self.removals_with_few = 0;
         self.chains.rest();
@@ -371,6 +420,6 @@ impl<B: MatchBits> Index<B> {
     /// Heap bytes.
     pub(in crate::structures::indexed) fn bytes(&self) -> usize {
         let wild = self.wild.as_ref().map_or(0, Marked::bytes);
-        self.chains.bytes() + wild + self.classes.bytes()
+        self.chains.bytes() + wild + self.classes.bytes() + self.logs.bytes()
     }
 }

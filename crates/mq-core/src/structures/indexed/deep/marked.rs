@@ -5,7 +5,7 @@
 //! bits per bucket, of which a key sets two, rule out all but a few in a hundred such keys, and the
 //! marks of ten thousand receives fit in the processor's nearest cache.
 
-use super::chains::{Chains, Nodes, Probe};
+use super::chains::{Chains, HashedNodes, Nodes, Probe};
 use crate::memory::vec_bytes;
 use crate::slab::NIL;
 
@@ -104,7 +104,7 @@ impl Marked {
 
     /// Puts a node behind all others with its key; `keys` are stored then.
     #[inline(always)]
-    pub(super) fn put<N: Nodes>(
+    pub(super) fn put<N: HashedNodes>(
         &mut self,
         nodes: &mut N,
         node: u32,

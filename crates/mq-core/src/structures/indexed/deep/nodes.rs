@@ -2,7 +2,7 @@
 
 use super::super::hash::Seed;
 use super::super::key::{Key, is_receive, key_of_message, key_of_receive};
-use super::chains::Nodes;
+use super::chains::{HashedNodes, Nodes};
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
 use crate::pattern::{BitsOf, Pattern};
@@ -99,17 +99,6 @@ impl<P: Pattern, R, M> Nodes for Both<'_, P, R, M> {
             && envelope.context() == key.context
     }
 
-    #[inline]
-    fn hash(&self, node: u32) -> u32 {
-        if node & UNEXPECTED == 0 {
-            return self
-                .seed
-                .hash(key_of_receive(&self.slabs.posted.entry_inline(node).key));
-        }
-        let envelope = self.slabs.unexpected.key(node & !UNEXPECTED);
-        self.seed.hash(key_of_message(envelope, BitsOf::<P>::ALL))
-    }
-
     #[inline(always)]
     fn chain(&self, node: u32) -> u32 {
         entry!(self, node, entry_inline, entry => entry.home)
@@ -138,5 +127,18 @@ impl<P: Pattern, R, M> Nodes for Both<'_, P, R, M> {
     #[inline(always)]
     fn set_prev(&mut self, node: u32, to: u32) {
         entry!(self, node, entry_inline_mut, entry => entry.prev = to);
+    }
+}
+
+impl<P: Pattern, R, M> HashedNodes for Both<'_, P, R, M> {
+    #[inline]
+    fn hash(&self, node: u32) -> u32 {
+        if node & UNEXPECTED == 0 {
+            return self
+                .seed
+                .hash(key_of_receive(&self.slabs.posted.entry_inline(node).key));
+        }
+        let envelope = self.slabs.unexpected.key(node & !UNEXPECTED);
+        self.seed.hash(key_of_message(envelope, BitsOf::<P>::ALL))
     }
 }

@@ -43,6 +43,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             return without_finders(AGAIN);
         };
         if !index.is_near_whatever_is_posted() {
+            if index.has_logs() {
+                return self.post_logged(context, bits, meter);
+            }
             if index.is_plain_whatever_is_posted() {
                 return self.post_wide(context, bits, meter);
             }
@@ -55,7 +58,12 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
 
     /// [`post_exact_deep`](Self::post_exact_deep) where buckets are far. Without calls, likewise.
     #[inline(never)]
-    fn post_wide(&mut self, context: ContextId, bits: BitsOf<P>, meter: &mut impl Meter) -> u32 {
+    pub(super) fn post_wide(
+        &mut self,
+        context: ContextId,
+        bits: BitsOf<P>,
+        meter: &mut impl Meter,
+    ) -> u32 {
         let key = Key::exact(context, bits);
         let Some(index) = index_in(&mut self.finders) else {
             return without_finders(AGAIN);
@@ -169,7 +177,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         pattern: P,
         meter: &mut impl Meter,
     ) -> u32 {
-        if deep(&mut self.finders).is_moving() {
+        let index = deep(&mut self.finders);
+        if index.is_moving() || index.has_logs() {
             return self.post_in_any_state(pattern, meter);
         }
         self.make_room_for_receive(pattern);
@@ -190,9 +199,6 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     /// A step of any receive, in any state of the index.
     #[inline(never)]
     fn post_in_any_state(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
-        if self.slabs.posted.is_full() {
-            self.make_room_for_receive(pattern);
-        }
         let Key {
             context,
             bits,
@@ -202,7 +208,10 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if slot != NIL {
             return unexpected(slot);
         }
-        let Some(slot) = self.slabs.posted.reserve(NIL) else {
+        // Not before the search, with which a log may end; nor is this a step to be repeated, as one without a
+        // wildcard.
+        self.ensure_room_for_receive(pattern);
+        let Some(slot) = self.reserve_for_any_receive() else {
             return AGAIN;
         };
         self.slabs.posted.set_key(slot, pattern);

@@ -5,6 +5,7 @@ use super::super::finders::{deep, index_in, without_finders};
 use super::nodes::{self, Slot, posted, slot_in, slot_of, unexpected};
 use crate::arrangement::Slabs;
 use crate::pattern::Pattern;
+use crate::slab::NIL;
 
 /// Queues with at most this many entries together become short again.
 pub(in crate::structures::indexed) const SHORT: u32 = 4;
@@ -17,9 +18,24 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         // Also makes the index, if no search has needed one.
         self.end_tables();
         let short_limit = u32::from(self.short_limit);
+        let are_filled = self.posted.is_filled() && self.unexpected.is_filled();
         let receives = self.posted.leave(&mut self.slabs.posted);
         let messages = self.unexpected.leave(&mut self.slabs.unexpected);
-        deep(&mut self.finders).take_over(&mut self.slabs, receives, messages, short_limit);
+        deep(&mut self.finders).take_over(
+            &mut self.slabs,
+            receives,
+            messages,
+            short_limit,
+            are_filled,
+        );
+        let index = deep(&mut self.finders);
+        // While there is a log, its queue does not ask for them, and they may go with others.
+        if index.logs_receives() {
+            while self.posted.free_unused(&mut self.slabs.posted) {}
+        }
+        if index.logs_messages() {
+            while self.unexpected.free_unused(&mut self.slabs.unexpected) {}
+        }
     }
 
     /// Few entries are left in the deep form, for the size of its table or for any size: makes the table
@@ -45,7 +61,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         // The short form expects its entries near.
         let Slabs { posted, unexpected } = &self.slabs;
         let slots = posted.near_slots() + unexpected.near_slots();
-        if self.slabs.has_far() || !index.pay_for(slots) {
+        let is_paid = index.pay_for(slots);
+        if self.slabs.has_far() || !is_paid {
+            index.end_logs_of_few();
             if left <= index.few() {
                 index.shrink(&mut self.slabs);
             }
@@ -92,15 +110,68 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
     #[cold]
     #[inline(never)]
     pub(super) fn make_room_for_receive(&mut self, pattern: P) {
+        let slabs = &mut self.slabs;
+        if deep(&mut self.finders).make_room_in_log_of_receives(slabs, pattern) {
+            return;
+        }
         if !self.posted.free_unused(&mut self.slabs.posted) {
             self.slabs.posted.make_room(pattern);
         }
         deep(&mut self.finders).serve(&mut self.slabs);
     }
 
+    /// Makes room for a receive if there is none.
+    #[inline(always)]
+    pub(super) fn ensure_room_for_receive(&mut self, pattern: P) {
+        let posted = &self.slabs.posted;
+        let is_full = match deep(&mut self.finders).logs_receives() {
+            true => posted.is_at_end(),
+            false => posted.is_full(),
+        };
+        if is_full {
+            self.make_room_for_receive(pattern);
+        }
+    }
+
+    /// Takes a slot for a receive that is yet to be linked, if there is one.
+    #[inline(always)]
+    pub(super) fn reserve_for_any_receive(&mut self) -> Option<u32> {
+        match deep(&mut self.finders).logs_receives() {
+            true => self.slabs.posted.reserve_last(),
+            false => self.slabs.posted.reserve(NIL),
+        }
+    }
+
+    /// Makes room for a message if there is none.
+    #[inline(always)]
+    pub(super) fn ensure_room_for_message(&mut self, envelope: P::Envelope) {
+        let unexpected = &self.slabs.unexpected;
+        let is_full = match deep(&mut self.finders).logs_messages() {
+            true => unexpected.is_at_end(),
+            false => unexpected.is_full(),
+        };
+        if is_full {
+            self.make_room_for_message(envelope);
+        }
+    }
+
+    /// Takes a slot for a message that is yet to be linked, where the last search has ended, if there is one.
+    #[inline(always)]
+    pub(super) fn reserve_for_any_message(&mut self) -> Option<u32> {
+        let index = deep(&mut self.finders);
+        match index.logs_messages() {
+            true => self.slabs.unexpected.reserve_last(),
+            false => self.slabs.unexpected.reserve(index.home()),
+        }
+    }
+
     #[cold]
     #[inline(never)]
     pub(super) fn make_room_for_message(&mut self, envelope: P::Envelope) {
+        let slabs = &mut self.slabs;
+        if deep(&mut self.finders).make_room_in_log_of_messages(slabs, envelope) {
+            return;
+        }
         if !self.unexpected.free_unused(&mut self.slabs.unexpected) {
             self.slabs.unexpected.make_room(envelope);
         }

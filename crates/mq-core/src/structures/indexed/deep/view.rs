@@ -2,7 +2,7 @@
 
 use super::super::hash::Seed;
 use super::super::key::{Key, key_of_message};
-use super::chains::{Chains, Nodes, append};
+use super::chains::{Chains, HashedNodes, Nodes, append};
 use super::filling::Filling;
 use super::paged::Paged;
 use crate::envelope::{Envelope, MatchBits};
@@ -97,10 +97,6 @@ impl<E: Envelope, M> Nodes for Seen<'_, E, M> {
         envelope.bits() & self.care == key.bits && envelope.context() == key.context
     }
     #[inline]
-    fn hash(&self, node: u32) -> u32 {
-        self.links.get(node).hash
-    }
-    #[inline]
     fn chain(&self, node: u32) -> u32 {
         self.links.get(node).chain
     }
@@ -123,6 +119,13 @@ impl<E: Envelope, M> Nodes for Seen<'_, E, M> {
     #[inline]
     fn set_prev(&mut self, node: u32, to: u32) {
         self.links.get_mut(node).prev = to;
+    }
+}
+
+impl<E: Envelope, M> HashedNodes for Seen<'_, E, M> {
+    #[inline]
+    fn hash(&self, node: u32) -> u32 {
+        self.links.get(node).hash
     }
 }
 

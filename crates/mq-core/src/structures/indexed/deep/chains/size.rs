@@ -9,7 +9,7 @@
 //! fillings both needed, whose memory is allocated on use.
 
 use super::super::heads::{Heads, NEAR_BUCKETS, PAGE};
-use super::{Chains, Nodes};
+use super::{Chains, HashedNodes, Nodes};
 use crate::slab::{MORE, NIL};
 
 /// The fewest buckets.
@@ -90,7 +90,7 @@ impl Chains {
     /// next keys: meanwhile chains are longer than they should be. Moves keys, so it must not come between
     /// a probe and its use.
     #[inline]
-    pub(in super::super) fn serve<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {
+    pub(in super::super) fn serve<N: HashedNodes>(&mut self, nodes: &mut N, keys: u32) {
         self.most = self.most.max(keys);
         if keys > self.served {
             self.grow(nodes, keys);
@@ -118,7 +118,7 @@ impl Chains {
 
     #[cold]
     #[inline(never)]
-    fn grow<N: Nodes>(&mut self, nodes: &mut N, keys: u32) {
+    fn grow<N: HashedNodes>(&mut self, nodes: &mut N, keys: u32) {
         let wanted = buckets_for(keys.saturating_add(AHEAD)).min(self.buckets + SPLITS);
         self.heads.reach(self.buckets, wanted);
         while self.buckets < wanted {
@@ -130,7 +130,7 @@ impl Chains {
 
     /// Adds some buckets, `wanted` in all at most, and moves to them what belongs there from those
     /// they were part of.
-    fn split<N: Nodes>(&mut self, nodes: &mut N, wanted: u32) {
+    fn split<N: HashedNodes>(&mut self, nodes: &mut N, wanted: u32) {
         let added = self.buckets;
         if added > self.mask {
             self.mask = self.mask << 1 | 1;
@@ -156,7 +156,14 @@ impl Chains {
 
     /// Moves to a bucket what belongs there of the chain that begins with a node of this hash.
     #[inline(always)]
-    fn split_one<N: Nodes>(&mut self, nodes: &mut N, first: u32, hash: u32, added: u32, bit: u32) {
+    fn split_one<N: HashedNodes>(
+        &mut self,
+        nodes: &mut N,
+        first: u32,
+        hash: u32,
+        added: u32,
+        bit: u32,
+    ) {
         let mut after = nodes.chain(first);
         if after == NIL {
             if hash & bit != 0 {

@@ -10,7 +10,8 @@ use crate::envelope::MatchBits;
 /// | --- | --- |
 /// | [`WILDCARDS`](Self::WILDCARDS) | receives of a class of wildcards are posted: messages look for them too |
 /// | [`VIEWS`](Self::VIEWS) | messages are indexed for wildcards too: each is linked and unlinked there |
-/// | [`MOVING`](Self::MOVING) | lists hold what is not indexed yet: steps look there, and move some on |
+/// | [`MOVING`](Self::MOVING) | lists, or logs, hold what is not indexed yet: steps look there, and move some on |
+/// | [`LOGS`](Self::LOGS) | logs hold the newer part of a queue, or all of it: steps look there |
 /// | [`UNCLASSED`](Self::UNCLASSED) | receives are posted that have no class: messages look at each of them |
 /// | [`WIDE`](Self::WIDE) | buckets are far, and slots may be: addresses have two parts |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,17 +24,32 @@ impl Deviations {
     /// Asked for together with the others only.
     const UNCLASSED: u32 = 8;
     const WIDE: u32 = 16;
+    const LOG_OF_RECEIVES: u32 = 32;
+    const LOG_OF_MESSAGES: u32 = 64;
+    const LOGS: u32 = Self::LOG_OF_RECEIVES | Self::LOG_OF_MESSAGES;
 
     pub(super) const NONE: Self = Self(0);
 
     #[inline(always)]
-    fn of(wildcards: bool, views: bool, moving: bool, unclassed: bool, wide: bool) -> Self {
+    fn of(
+        [
+            wildcards,
+            views,
+            moving,
+            unclassed,
+            wide,
+            receives,
+            messages,
+        ]: [bool; 7],
+    ) -> Self {
         Self(
             (u32::from(wildcards) * Self::WILDCARDS)
                 | (u32::from(views) * Self::VIEWS)
                 | (u32::from(unclassed) * Self::UNCLASSED)
                 | (u32::from(moving) * Self::MOVING)
-                | (u32::from(wide) * Self::WIDE),
+                | (u32::from(wide) * Self::WIDE)
+                | (u32::from(receives) * Self::LOG_OF_RECEIVES)
+                | (u32::from(messages) * Self::LOG_OF_MESSAGES),
         )
     }
 
@@ -54,12 +70,12 @@ impl Deviations {
 
     #[inline(always)]
     const fn is_plain_whatever_is_posted(self) -> bool {
-        self.0 & (Self::MOVING | Self::VIEWS) == 0
+        self.0 & (Self::MOVING | Self::VIEWS | Self::LOGS) == 0
     }
 
     #[inline(always)]
     const fn is_near_whatever_is_posted(self) -> bool {
-        self.0 & (Self::MOVING | Self::VIEWS | Self::WIDE) == 0
+        self.0 & (Self::MOVING | Self::VIEWS | Self::WIDE | Self::LOGS) == 0
     }
 
     #[inline(always)]
@@ -78,6 +94,17 @@ impl Deviations {
     }
 
     #[inline(always)]
+    const fn has_logs(self) -> bool {
+        self.0 & Self::LOGS != 0
+    }
+
+    /// Whether there is a log, and nothing is being indexed: then there are neither wildcards nor views.
+    #[inline(always)]
+    const fn has(self, log: u32) -> bool {
+        self.0 & (log | Self::MOVING) == log
+    }
+
+    #[inline(always)]
     const fn is_wide(self) -> bool {
         self.0 & Self::WIDE != 0
     }
@@ -89,10 +116,14 @@ impl<B: MatchBits> Index<B> {
     fn deviations_now(&self) -> Deviations {
         let wildcards = self.classes.posted() > 0;
         let views = self.classes.views() > 0;
-        let moving = !self.newer.is_empty();
+        let moving = !self.newer.is_empty() || self.logs.are_ending();
         let unclassed = !self.unindexed.is_empty();
         let wide = self.chains.is_wide();
-        Deviations::of(wildcards, views, moving, unclassed, wide)
+        let receives = self.logs.have_receives();
+        let messages = self.logs.have_messages();
+        Deviations::of([
+            wildcards, views, moving, unclassed, wide, receives, messages,
+        ])
     }
 
     /// After a change to the classes, the unindexed receives, what is not indexed yet, or the number
@@ -150,6 +181,24 @@ impl<B: MatchBits> Index<B> {
     #[inline(always)]
     pub(in super::super) const fn is_moving(&self) -> bool {
         self.deviations.is_moving()
+    }
+
+    /// Whether there are logs.
+    #[inline(always)]
+    pub(in crate::structures::indexed) const fn has_logs(&self) -> bool {
+        self.deviations.has_logs()
+    }
+
+    /// Whether all receives without a wildcard are in their log, none has one, and none is being indexed.
+    #[inline(always)]
+    pub(in crate::structures::indexed) const fn has_log_of_receives(&self) -> bool {
+        self.deviations.has(Deviations::LOG_OF_RECEIVES)
+    }
+
+    /// Whether all messages are in their log, without views, and none is being indexed.
+    #[inline(always)]
+    pub(in crate::structures::indexed) const fn has_log_of_messages(&self) -> bool {
+        self.deviations.has(Deviations::LOG_OF_MESSAGES)
     }
 
     /// Whether buckets are far.

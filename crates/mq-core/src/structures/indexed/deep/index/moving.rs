@@ -4,7 +4,7 @@
 //! While entries are left to be moved, the lists hold the newer part of each queue: newcomers are put
 //! after them, and a search looks at the table first. So an entry's number tells whether it is on a list.
 
-use super::super::super::key::{Key, key_of_receive};
+use super::super::super::key::{Key, key_of_message, key_of_receive};
 use super::super::nodes::{posted, unexpected};
 use super::Index;
 use crate::arrangement::Slabs;
@@ -69,19 +69,31 @@ impl<B: MatchBits> Index<B> {
         mut receives: Leaving,
         mut messages: Leaving,
         short_limit: u32,
+        are_filled: bool,
     ) where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
         self.short_limit = short_limit;
-        let entries = slabs.posted.len() + slabs.unexpected.len();
+        let views = self.classes.begin(slabs.unexpected.len());
+        if are_filled && views == 0 {
+            (receives, messages) = self.begin_logs(slabs, receives, messages);
+        }
+        let receiving = if self.logs.have_receives() {
+            0
+        } else {
+            slabs.posted.len()
+        };
+        let entries = match self.logs.have_messages() {
+            true => receiving,
+            false => receiving + slabs.unexpected.len(),
+        };
         let wildcards = likely_wildcards(&receives, &slabs.posted);
         self.chains.prepare(entries - wildcards);
         if wildcards > 0 {
             self.wild.get_or_insert_default().prepare(wildcards);
         }
         self.set_low();
-        let views = self.classes.begin(slabs.unexpected.len());
         let in_views = VIEW_COST * views * slabs.unexpected.len();
         if entries + in_views <= short_limit / 2 {
             while let Some(slot) = receives.next(&mut slabs.posted) {
@@ -121,10 +133,14 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        if self.is_moving() {
-            self.move_some(slabs, self.newer.pace);
-            self.after_moving(slabs);
+        if !self.is_moving() {
+            return;
         }
+        if self.logs.are_ending() {
+            return self.index_some_of_logs(slabs);
+        }
+        self.move_some(slabs, self.newer.pace);
+        self.after_moving(slabs);
     }
 
     #[inline(never)]
@@ -154,7 +170,7 @@ impl<B: MatchBits> Index<B> {
 
     /// Indexes a receive that is the next in order.
     #[inline(always)]
-    fn move_receive<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
+    pub(super) fn move_receive<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
@@ -177,15 +193,26 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        let key = self.put_message(slabs, slot);
+        if self.classes.views() > 0 {
+            self.classes.link(&slabs.unexpected, slot, key, self.seed);
+        }
+    }
+
+    /// Puts a message that is the next in order into the table of all keys; returns its key.
+    #[inline(always)]
+    pub(super) fn put_message<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32) -> Key<B>
+    where
+        P: Pattern,
+        P::Envelope: Envelope<Bits = B>,
+    {
         let entry = slabs.unexpected.entry_inline_mut(slot);
         entry.home = NIL;
         let key = Key::exact(entry.key.context(), entry.key.bits());
         if let Err(likely) = self.put_alone(entry, key, unexpected(slot)) {
             self.put_beside(slabs, key, likely, unexpected(slot));
         }
-        if self.classes.views() > 0 {
-            self.classes.link(&slabs.unexpected, slot, key, self.seed);
-        }
+        key
     }
 
     /// Indexes a receive with a wildcard that is the next in order. A call, so that those without
@@ -239,8 +266,8 @@ impl<B: MatchBits> Index<B> {
 
     /// The earliest receive for a message among those that are not indexed.
     pub(super) fn find_newer_receive<P, R, M>(
-        &self,
-        slabs: &Slabs<P, R, M>,
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
         envelope: &P::Envelope,
         meter: &mut impl Meter,
     ) -> Option<u32>
@@ -248,6 +275,12 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        if self.logs.have_receives() {
+            let key = key_of_message(envelope, B::ALL);
+            let found = self.find_logged_receive(slabs, key);
+            meter.visited(Queue::Posted, found.is_some().into());
+            return found;
+        }
         let search = self
             .newer
             .receives
@@ -258,8 +291,8 @@ impl<B: MatchBits> Index<B> {
 
     /// The earliest message with this key among those that are not indexed.
     pub(super) fn find_newer_message<P, R, M>(
-        &self,
-        slabs: &Slabs<P, R, M>,
+        &mut self,
+        slabs: &mut Slabs<P, R, M>,
         key: Key<B>,
         meter: &mut impl Meter,
     ) -> Option<u32>
@@ -267,6 +300,11 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
+        if self.logs.have_messages() {
+            let found = self.find_logged_message(slabs, key);
+            meter.visited(Queue::Unexpected, found.is_some().into());
+            return found;
+        }
         let search = self
             .newer
             .messages

@@ -69,7 +69,7 @@ impl<B: MatchBits> Index<B> {
             meter.visited(Queue::Unexpected, 1);
             let messages = &slabs.unexpected;
             self.classes.unlink_from_others(care, messages, slot);
-            self.unlink_from_table(slabs, slot);
+            self.unlink_from_table_or_log(slabs, slot);
             return slot;
         }
         if is_all {
@@ -112,6 +112,7 @@ impl<B: MatchBits> Index<B> {
             .ensure_view(care, unexpected, self.seed, self.short_limit, may_be_made)
         {
             if self.classes.views() != views {
+                self.end_logs();
                 self.update_deviations();
             }
             return self.classes.view(care);
@@ -154,6 +155,9 @@ impl<B: MatchBits> Index<B> {
             return self.unlink_earliest_of_all(slabs, envelope, probe, meter);
         }
         if self.classes.posted() > 0 {
+            if self.logs.have_receives() {
+                return self.unlink_earliest_of_all(slabs, envelope, probe, meter);
+            }
             return self.unlink_earliest(slabs, envelope, probe, meter);
         }
         let Slot::Posted(slot) = slot_of(probe.node) else {
@@ -242,7 +246,7 @@ impl<B: MatchBits> Index<B> {
     /// class.
     #[inline(never)]
     fn earliest_posted<P, R, M>(
-        &self,
+        &mut self,
         slabs: &mut Slabs<P, R, M>,
         envelope: &P::Envelope,
         exact: Probe,
@@ -259,6 +263,11 @@ impl<B: MatchBits> Index<B> {
             best.consider(slot, &slabs.posted);
         }
         best.visited = visited;
+        let key = key_of_message(envelope, B::ALL);
+        if let Some(slot) = self.find_logged_receive(slabs, key) {
+            best.consider(slot, &slabs.posted);
+            best.visited += 1;
+        }
         if !self.unindexed.is_empty() {
             best.search(self.unindexed, &slabs.posted, |p| matches(p, envelope));
         }

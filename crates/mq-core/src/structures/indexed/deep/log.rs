@@ -1,0 +1,495 @@
+//! The newer part of a deep queue, or all of it, in the order in which it came, with a table of its own.
+//!
+//! A long queue that is being filled is mostly drained before long. Until then nobody has to know which of its slots
+//! are free, so that newcomers take one slot after another. They are put on chains together, those of each run of
+//! slots when the next one is asked for; and since each queue has its own table, a newcomer is only searched for in
+//! that of the other. The hash is one multiplication. A queue that turns out to stay long is moved to the
+//! [index](super::Index), which uses slots again.
+
+mod buckets;
+mod kind;
+
+use self::buckets::Buckets;
+pub(super) use self::kind::{Kind, Messages, Receives};
+use super::super::hash::Seed;
+use super::super::key::Key;
+use super::chains::{self, Nodes, Probe};
+use crate::envelope::MatchBits;
+use crate::hash::mix;
+use crate::slab::{Entry, Leaving, MORE, NEAR, NIL, Slab};
+
+/// Groups of buckets that are moved together in a table that grows: all are before a quarter as many entries have come.
+const MOVED_AT_ONCE: usize = MORE as usize / 4;
+
+/// A log of more than so many buckets ends when there are `SPARSE` of them for each entry left. If it began with
+/// those of earlier fillings, it ends when there are `SPARSE_AT_FIRST`, and as many removals have left so few as
+/// there are then: more than a queue that is being drained has.
+const SMALL: usize = 8192;
+const SPARSE: usize = 16;
+const SPARSE_AT_FIRST: usize = 64;
+
+/// Factors that are tried until one spreads the keys well.
+const TRIES: u8 = 8;
+
+/// A factor is good if it puts no more than this many of 256 entries into buckets with others, and bad if it puts
+/// three of four there: then a chain has four keys on average.
+const GOOD: u32 = 24;
+const BAD: u32 = 192;
+
+/// This many entries are enough to tell that a factor is bad.
+const ENOUGH: u32 = 256;
+
+/// Entries that are put on chains, at most, when a slot is made ready for the next.
+const LINKED_AT_ONCE: u32 = 16 * MORE;
+
+/// Pages of buckets that are freed together.
+const FREED_AT_ONCE: usize = 16;
+
+/// See [`Log`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Off,
+    On,
+    /// What there is is being indexed.
+    Ending,
+}
+
+/// The entries of one queue that are not indexed, in slots that are used once while the log is on: the near ones of the
+/// window that was left, and far ones from the first on.
+///
+/// A log begins with a queue that has no entries with wildcards, and then has all of them. It is to end when its
+/// steps have more to look at: receives with wildcards, or views of the messages. While it ends, the index has the
+/// older part of the queue, and all receives with wildcards, and newcomers without still come to the log.
+#[derive(Debug)]
+pub(super) struct Log {
+    buckets: Buckets,
+    hash: Hash,
+    /// No entry of the log is in a slot before this.
+    first: u32,
+    /// The first slot whose entry is not on a chain; all before are.
+    linked: u32,
+    /// The near slots of the queue.
+    near: u32,
+    /// Entries that have been put on chains, and how many of them into buckets with other keys.
+    count: u32,
+    beside: u32,
+    /// Entries that have been given to the index.
+    moved: u32,
+    /// Removals that have left few entries for the number of buckets.
+    lingering: u32,
+    /// How many factors may still be tried.
+    tries: u8,
+    state: State,
+}
+
+/// The entries of one queue as nodes, which are their slots. The links are those of the slab; `chain` is `home`.
+struct Logged<'a, K: Kind, T> {
+    slab: &'a mut Slab<K::Stored, T>,
+}
+
+/// What the hash of a log depends on. As with [tabled](super::super::tabled) queues, keys are multiplied by a secret,
+/// of which another is taken if it spreads them badly; but sixteen neighbours, which differ in the last bits of the
+/// part that varies, get buckets next to each other: long queues are mostly filled and taken in some order.
+#[derive(Clone, Copy)]
+struct Hash {
+    factor: u64,
+    /// Where the four bits begin by which keys are next to each other.
+    near: u32,
+}
+
+impl core::fmt::Debug for Hash {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Hash(..)")
+    }
+}
+
+impl Hash {
+    /// The hash of the bits of an entry: its upper bits count, and the last four.
+    #[inline(always)]
+    fn of<B: MatchBits>(self, bits: B) -> u64 {
+        let word = bits.fold(self.factor);
+        let near = word >> (self.near % u64::BITS) & 15;
+        let rest = word & !(15 << (self.near % u64::BITS));
+        rest.wrapping_mul(self.factor) & !15 | near
+    }
+}
+
+impl<K: Kind, T> Nodes for Logged<'_, K, T> {
+    type Key = Key<K::Bits>;
+
+    #[inline(always)]
+    fn has_key(&self, node: u32, key: Self::Key) -> bool {
+        K::has(&self.slab.entry_inline(node).key, key)
+    }
+    #[inline(always)]
+    fn chain(&self, node: u32) -> u32 {
+        self.slab.entry_inline(node).home
+    }
+    #[inline(always)]
+    fn next(&self, node: u32) -> u32 {
+        self.slab.entry_inline(node).next
+    }
+    #[inline(always)]
+    fn prev(&self, node: u32) -> u32 {
+        self.slab.entry_inline(node).prev
+    }
+    #[inline(always)]
+    fn set_chain(&mut self, node: u32, to: u32) {
+        self.slab.entry_inline_mut(node).home = to;
+    }
+    #[inline(always)]
+    fn set_next(&mut self, node: u32, to: u32) {
+        self.slab.entry_inline_mut(node).next = to;
+    }
+    #[inline(always)]
+    fn set_prev(&mut self, node: u32, to: u32) {
+        self.slab.entry_inline_mut(node).prev = to;
+    }
+}
+
+/// Where a search has ended.
+struct At {
+    hash: u64,
+    probe: Probe,
+}
+
+impl Log {
+    pub(super) const fn new(seed: Seed) -> Self {
+        Self {
+            buckets: Buckets::new(),
+            hash: Hash {
+                factor: seed.factor(),
+                near: 0,
+            },
+            first: 0,
+            linked: 0,
+            near: 0,
+            count: 0,
+            beside: 0,
+            moved: 0,
+            lingering: 0,
+            tries: TRIES,
+            state: State::Off,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_on(&self) -> bool {
+        self.state != State::Off
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.state == State::Ending
+    }
+
+    /// Entries of its queue without wildcards that are in the index, at most.
+    pub(super) const fn moved(&self) -> u32 {
+        self.moved
+    }
+
+    /// Begins with the entries that a window has released, of which none has a wildcard and none is on a chain.
+    pub(super) fn begin<K: Kind, T>(&mut self, slab: &mut Slab<K::Stored, T>, entries: Leaving) {
+        self.hash.near = varying::<K, T>(slab, &entries);
+        self.buckets.begin(slab.len());
+        self.near = slab.slots();
+        self.first = entries.free_holes(slab);
+        self.linked = self.first;
+        (self.count, self.beside) = (0, 0);
+        (self.moved, self.lingering) = (0, 0);
+        self.state = State::On;
+    }
+
+    /// All entries have left, each off its chain, or been dropped.
+    pub(super) fn rest(&mut self) {
+        if self.state == State::Off {
+            return;
+        }
+        if !self.puts_beside(GOOD) {
+            self.tries = 0;
+        } else if self.tries > 0 {
+            self.tries -= 1;
+            self.hash.factor = mix(self.hash.factor, 1) | 1;
+        }
+        self.buckets.release();
+        self.state = State::Off;
+    }
+
+    /// Whether more than this many of 256 entries came into buckets with other keys.
+    fn puts_beside(&self, of_256: u32) -> bool {
+        u64::from(self.beside) * 256 > u64::from(self.count) * u64::from(of_256)
+    }
+
+    /// Puts an entry into its bucket if that is empty, as nearly always; false if it is not.
+    #[inline(always)]
+    fn link_alone<K: Kind, T>(&mut self, entry: &mut Entry<K::Stored, T>, slot: u32) -> bool {
+        let hash = self.hash.of(K::bits(&entry.key));
+        match self.buckets.first_mut(hash) {
+            Some(first) if *first == NIL => {
+                *first = slot;
+                entry.next = NIL;
+                entry.prev = NIL;
+                entry.home = NIL;
+                self.count += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Puts an entry into its bucket, whatever is there.
+    #[inline(never)]
+    fn link_beside<K: Kind, T>(&mut self, slab: &mut Slab<K::Stored, T>, slot: u32) {
+        let key = K::key(&slab.entry_inline(slot).key);
+        let At { hash, probe } = self.probe::<K, T>(slab, key);
+        self.count += 1;
+        if probe.node == NIL && probe.first != NIL {
+            self.beside += 1;
+        }
+        let nodes = &mut self.nodes::<K, T>(slab);
+        if chains::link(nodes, probe, slot) {
+            self.buckets.set_first(hash, slot);
+        }
+    }
+
+    /// Puts entries on chains that are not, those before a slot.
+    #[inline(never)]
+    fn link<K: Kind, T>(&mut self, slab: &mut Slab<K::Stored, T>, end: u32) {
+        while self.linked < end {
+            let (entries, next) = slab.piece_mut(self.linked..end);
+            match self.link_as_long_as_alone::<K, T>(entries) {
+                None => self.linked = next,
+                Some(slot) => {
+                    self.link_beside::<K, T>(slab, slot);
+                    self.linked = slot + 1;
+                }
+            }
+        }
+    }
+
+    /// Puts entries into their buckets, of which the first is the first that is on no chain, as long as these are
+    /// empty; returns the slot of the one for which that is not so.
+    #[inline(always)]
+    fn link_as_long_as_alone<K: Kind, T>(
+        &mut self,
+        entries: &mut [Entry<K::Stored, T>],
+    ) -> Option<u32> {
+        let is_growing = self.buckets.is_growing();
+        for (slot, entry) in (self.linked..).zip(entries) {
+            if !entry.is_used() || !K::is_exact(&entry.key) {
+                continue;
+            }
+            if is_growing || !self.link_alone::<K, T>(entry, slot) {
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    /// Makes sure that the queue has a slot for a newcomer after the last; `stored` may be any. Ends if more slots than
+    /// half as many as there are entries, and `slack`, have been left.
+    pub(super) fn make_room<K: Kind, T>(
+        &mut self,
+        slab: &mut Slab<K::Stored, T>,
+        stored: K::Stored,
+        slack: u32,
+    ) {
+        if slab.is_empty() {
+            // Its slots may have been given back, and begin again.
+            (self.first, self.linked, self.near) = (slab.end(), slab.end(), 0);
+        }
+        let end = slab.end().min(self.linked + LINKED_AT_ONCE);
+        self.link::<K, T>(slab, end);
+        self.buckets.serve(slab.len() + MORE);
+        if self.buckets.is_growing() {
+            let hash = self.hash;
+            let next = |slab: &Slab<K::Stored, T>, slot| {
+                let entry = slab.entry_inline(slot);
+                (hash.of(K::bits(&entry.key)), entry.home)
+            };
+            let link = |slab: &mut Slab<K::Stored, T>, slot, before| {
+                slab.entry_inline_mut(slot).home = before;
+            };
+            self.buckets.move_some(MOVED_AT_ONCE, slab, next, link);
+        }
+        let len = slab.len();
+        let slots = slab.end() - NEAR as u32 + self.near;
+        let stays_long = slots > len + len / 2 + slack;
+        if stays_long || self.count >= ENOUGH && self.puts_beside(BAD) {
+            self.end();
+        }
+        slab.extend(stored);
+    }
+
+    /// All entries are to be indexed, some with each operation.
+    pub(super) fn end(&mut self) {
+        self.state = State::Ending;
+    }
+
+    /// Takes the first entry with a key. While no entry is in the index.
+    #[inline(always)]
+    pub(super) fn take<K: Kind, T>(
+        &mut self,
+        slab: &mut Slab<K::Stored, T>,
+        key: Key<K::Bits>,
+    ) -> Option<u32> {
+        // Nearly always it is the only one, and the first in its bucket.
+        if let Some(first) = self.buckets.first_mut(self.hash.of(key.bits))
+            && *first != NIL
+        {
+            let slot = *first;
+            let entry = slab.entry_inline(slot);
+            if K::has(&entry.key, key) && entry.next == NIL {
+                *first = entry.home;
+                return Some(slot);
+            }
+        }
+        self.take_any::<K, T>(slab, key)
+    }
+
+    /// [`take`](Self::take), wherever it is.
+    #[inline(never)]
+    fn take_any<K: Kind, T>(
+        &mut self,
+        slab: &mut Slab<K::Stored, T>,
+        key: Key<K::Bits>,
+    ) -> Option<u32> {
+        let At { hash, probe } = self.search::<K, T>(slab, key)?;
+        let nodes = &mut self.nodes::<K, T>(slab);
+        if let Some(first) = chains::unlink_first(nodes, probe) {
+            self.buckets.set_first(hash, first);
+        }
+        Some(probe.node)
+    }
+
+    /// The first entry with a key.
+    fn search<K: Kind, T>(
+        &mut self,
+        slab: &mut Slab<K::Stored, T>,
+        key: Key<K::Bits>,
+    ) -> Option<At> {
+        let found = |at: &At| at.probe.node != NIL;
+        let at = self.probe::<K, T>(slab, key);
+        if found(&at) || self.linked == slab.end() {
+            return Some(at).filter(found);
+        }
+        self.link::<K, T>(slab, slab.end());
+        Some(self.probe::<K, T>(slab, key)).filter(found)
+    }
+
+    /// The first entry with a key, which stays.
+    pub(super) fn find<K: Kind, T>(
+        &mut self,
+        slab: &mut Slab<K::Stored, T>,
+        key: Key<K::Bits>,
+    ) -> Option<u32> {
+        let at = self.search::<K, T>(slab, key)?;
+        Some(at.probe.node)
+    }
+
+    /// Whether an entry of the queue is in the log.
+    pub(super) fn holds<K: Kind, T>(&self, slab: &Slab<K::Stored, T>, slot: u32) -> bool {
+        self.is_on() && slot >= self.first && K::is_exact(slab.key(slot))
+    }
+
+    /// Takes out an entry that it holds.
+    pub(super) fn unlink<K: Kind, T>(&mut self, slab: &mut Slab<K::Stored, T>, slot: u32) {
+        if slot >= self.linked {
+            return;
+        }
+        let key = K::key(slab.key(slot));
+        let At { hash, probe } = self.probe::<K, T>(slab, key);
+        let nodes = &mut self.nodes::<K, T>(slab);
+        if let Some(first) = chains::unlink(nodes, probe, slot) {
+            self.buckets.set_first(hash, first);
+        }
+    }
+
+    /// Takes out the first of all entries, after a look at no more than some slots; `None` if it was not met. Then the
+    /// log may have [ended](Self::has_ended).
+    pub(super) fn take_oldest<K: Kind, T>(
+        &mut self,
+        slab: &mut Slab<K::Stored, T>,
+        looks: &mut u32,
+    ) -> Option<u32> {
+        let end = slab.end();
+        while self.first < end && *looks > 0 {
+            *looks -= 1;
+            let slot = self.first;
+            let (entries, next) = slab.piece_mut(slot..end);
+            match entries.first() {
+                None => self.first = next,
+                Some(entry) if entry.is_used() && K::is_exact(&entry.key) => {
+                    self.unlink::<K, T>(slab, slot);
+                    self.first = slot + 1;
+                    self.linked = self.linked.max(self.first);
+                    self.moved += 1;
+                    return Some(slot);
+                }
+                Some(_) => self.first = slot + 1,
+            }
+        }
+        None
+    }
+
+    /// Whether all entries have been taken out in order: then it is off, after some calls that give its memory back.
+    pub(super) fn has_ended<T: Copy>(&mut self, slab: &mut Slab<T, impl Sized>) -> bool {
+        let has_ended = self.first >= slab.end() && self.buckets.free_some(FREED_AT_ONCE);
+        if has_ended {
+            slab.seal();
+            self.rest();
+        }
+        has_ended
+    }
+
+    /// With this many entries left, there are too many buckets; 0 if there are not many.
+    pub(super) const fn few(&self) -> u32 {
+        let buckets = self.buckets.len();
+        if buckets <= SMALL || matches!(self.state, State::Ending) {
+            return 0;
+        }
+        let sparse = match self.buckets.is_remembered() {
+            true => SPARSE_AT_FIRST,
+            false => SPARSE,
+        };
+        (buckets / sparse) as u32
+    }
+
+    /// One more removal has left [few](Self::few) entries: ends, if it is not just being drained as before.
+    pub(super) fn shrink(&mut self) {
+        self.lingering += 1;
+        if !self.buckets.is_remembered() || self.lingering > self.few() {
+            self.end();
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.buckets.bytes()
+    }
+
+    #[inline(always)]
+    const fn nodes<'a, K: Kind, T>(&self, slab: &'a mut Slab<K::Stored, T>) -> Logged<'a, K, T> {
+        Logged { slab }
+    }
+
+    #[inline(always)]
+    fn probe<K: Kind, T>(&self, slab: &mut Slab<K::Stored, T>, key: Key<K::Bits>) -> At {
+        let hash = self.hash.of(key.bits);
+        let nodes = self.nodes::<K, T>(slab);
+        let probe = chains::probe(&nodes, key, self.buckets.first(hash));
+        At { hash, probe }
+    }
+}
+
+/// Which half of the bits varies more among entries next to each other: where its last bits are.
+fn varying<K: Kind, T>(slab: &Slab<K::Stored, T>, entries: &Leaving) -> u32 {
+    let mut last = K::Bits::ZERO;
+    let (mut upper, mut lower) = (0, 0);
+    for stored in entries.sample(slab, 1).take(64) {
+        let bits = K::bits(stored);
+        let word = (bits ^ last).fold(0);
+        upper += u32::from(word >> 32 != 0);
+        lower += u32::from(word as u32 != 0);
+        last = bits;
+    }
+    if upper > lower { 32 } else { 0 }
+}

@@ -1,0 +1,243 @@
+//! The buckets of a log: a power of two, of which a table that grows has two, the smaller one being moved some buckets
+//! at a time.
+
+use crate::memory::{filled, vec_bytes};
+use crate::slab::NIL;
+
+/// Buckets of a page, which is made when a node is first put into one of them.
+const PAGE: usize = 1024;
+
+/// The most buckets that a table begins with because earlier fillings needed them: 512 KiB, if all are used.
+const MOST_AT_ONCE: usize = 1 << 17;
+
+/// Pages of which the places are kept in a table without nodes.
+const PAGES_KEPT: usize = 256;
+
+/// Buckets that are next to each other by the last bits of a hash.
+const GROUP: usize = 16;
+
+type Page = Box<[u32; PAGE]>;
+
+/// A power of two of buckets, each with the first node of its chain. The upper bits of a hash are its number.
+#[derive(Debug)]
+struct Pages {
+    pages: Vec<Option<Page>>,
+    /// The bits of a hash that do not count.
+    shift: u32,
+}
+
+impl Pages {
+    const NONE: Self = Self {
+        pages: Vec::new(),
+        shift: 0,
+    };
+
+    /// Makes empty buckets where there are none: `buckets` of them, a power of two, at least a page.
+    fn make(&mut self, buckets: usize) {
+        self.pages.resize_with(buckets / PAGE, || None);
+        self.shift = u64::BITS - buckets.trailing_zeros();
+    }
+
+    const fn len(&self) -> usize {
+        self.pages.len() * PAGE
+    }
+
+    #[inline(always)]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "less than there are buckets"
+    )]
+    const fn place(&self, hash: u64) -> usize {
+        ((hash >> (self.shift % u64::BITS)) ^ (hash % GROUP as u64)) as usize
+    }
+
+    #[inline(always)]
+    fn get(&self, place: usize) -> u32 {
+        match self.pages.get(place / PAGE) {
+            Some(Some(page)) => page[place % PAGE],
+            _ => NIL,
+        }
+    }
+
+    #[inline(always)]
+    fn get_mut(&mut self, place: usize) -> Option<&mut u32> {
+        let page = self.pages.get_mut(place / PAGE)?;
+        Some(&mut page.as_mut()?[place % PAGE])
+    }
+
+    #[inline(always)]
+    fn set(&mut self, place: usize, node: u32) {
+        match self.get_mut(place) {
+            Some(first) => *first = node,
+            None => self.set_in_new_page(place, node),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn set_in_new_page(&mut self, place: usize, node: u32) {
+        if let Some(page) = self.pages.get_mut(place / PAGE) {
+            page.get_or_insert_with(|| filled(NIL))[place % PAGE] = node;
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let made = self.pages.iter().flatten().count();
+        vec_bytes(&self.pages) + made * size_of::<[u32; PAGE]>()
+    }
+}
+
+/// The number of buckets for this many nodes: up to one in each but a thirty-second of them.
+const fn wanted(nodes: u32) -> usize {
+    let nodes = nodes as usize;
+    let buckets = (nodes + nodes / 31).next_power_of_two();
+    if buckets < PAGE { PAGE } else { buckets }
+}
+
+/// The buckets of a log.
+#[derive(Debug)]
+pub(super) struct Buckets {
+    pages: Pages,
+    /// Half as many, from which nodes are being moved.
+    before: Pages,
+    /// How many of those are moved.
+    moved: usize,
+    /// Whether there are more than the nodes needed at first, since earlier fillings did.
+    is_remembered: bool,
+    /// The most nodes since the table was empty, and in the filling before.
+    most: u32,
+    most_before: u32,
+}
+
+impl Buckets {
+    pub(super) const fn new() -> Self {
+        Self {
+            pages: Pages::NONE,
+            before: Pages::NONE,
+            moved: 0,
+            is_remembered: false,
+            most: 0,
+            most_before: 0,
+        }
+    }
+
+    /// Begins with empty buckets, for this many nodes, or as many as the last two fillings both had.
+    pub(super) fn begin(&mut self, nodes: u32) {
+        let again = wanted(self.most.min(self.most_before)).min(MOST_AT_ONCE);
+        self.most_before = core::mem::replace(&mut self.most, nodes);
+        let wanted = wanted(nodes);
+        self.is_remembered = again > wanted;
+        self.pages.make(wanted.max(again));
+    }
+
+    /// Gives some pages of buckets back, all of which are empty. Whether there are no more.
+    pub(super) fn free_some(&mut self, some: usize) -> bool {
+        for pages in [&mut self.before.pages, &mut self.pages.pages] {
+            pages
+                .iter_mut()
+                .filter(|page| page.is_some())
+                .take(some)
+                .for_each(|page| *page = None);
+        }
+        self.before
+            .pages
+            .iter()
+            .chain(&self.pages.pages)
+            .all(Option::is_none)
+    }
+
+    /// Gives memory back, but for the places of some pages.
+    pub(super) fn release(&mut self) {
+        self.pages.pages.clear();
+        self.pages.pages.shrink_to(PAGES_KEPT);
+        self.before = Pages::NONE;
+    }
+
+    /// Whether nodes are being moved to more buckets.
+    #[inline(always)]
+    pub(super) const fn is_growing(&self) -> bool {
+        !self.before.pages.is_empty()
+    }
+
+    /// The number of buckets.
+    pub(super) const fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    pub(super) const fn is_remembered(&self) -> bool {
+        self.is_remembered
+    }
+
+    /// The first node of a hash's bucket, to be changed, if none has to be moved; `None` where no bucket of the page
+    /// was ever used.
+    #[inline(always)]
+    pub(super) fn first_mut(&mut self, hash: u64) -> Option<&mut u32> {
+        self.pages.get_mut(self.pages.place(hash))
+    }
+
+    /// The first node of a hash's bucket.
+    #[inline(always)]
+    pub(super) fn first(&self, hash: u64) -> u32 {
+        let pages = self.pages_of(hash);
+        pages.get(pages.place(hash))
+    }
+
+    #[inline(always)]
+    fn pages_of(&self, hash: u64) -> &Pages {
+        match self.is_growing() && self.before.place(hash) >= self.moved {
+            true => &self.before,
+            false => &self.pages,
+        }
+    }
+
+    /// Makes a node the first of a hash's bucket.
+    #[inline(always)]
+    pub(super) fn set_first(&mut self, hash: u64, node: u32) {
+        let pages = match self.is_growing() && self.before.place(hash) >= self.moved {
+            true => &mut self.before,
+            false => &mut self.pages,
+        };
+        pages.set(pages.place(hash), node);
+    }
+
+    /// There are to be buckets for this many nodes: begins to move them to twice as many, if they are too few.
+    pub(super) fn serve(&mut self, nodes: u32) {
+        self.most = self.most.max(nodes);
+        if wanted(nodes) > self.pages.len() && !self.is_growing() {
+            let buckets = 2 * self.pages.len();
+            self.before = core::mem::replace(&mut self.pages, Pages::NONE);
+            self.pages.make(buckets);
+            self.moved = 0;
+        }
+    }
+
+    /// Moves the nodes of some groups of buckets: `next` takes the first off a chain, and returns its hash and the one
+    /// behind it; `link` puts it before another.
+    pub(super) fn move_some<N>(
+        &mut self,
+        groups: usize,
+        nodes: &mut N,
+        next: impl Fn(&N, u32) -> (u64, u32),
+        link: impl Fn(&mut N, u32, u32),
+    ) {
+        let end = (self.moved + groups * GROUP).min(self.before.len());
+        for place in self.moved..end {
+            let mut node = self.before.get(place);
+            while node != NIL {
+                let (hash, after) = next(nodes, node);
+                let to = self.pages.place(hash);
+                link(nodes, node, self.pages.get(to));
+                self.pages.set(to, node);
+                node = after;
+            }
+        }
+        self.moved = end;
+        if end == self.before.len() {
+            self.before = Pages::NONE;
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.pages.bytes() + self.before.bytes()
+    }
+}
