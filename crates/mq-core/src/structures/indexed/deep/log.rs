@@ -7,26 +7,22 @@
 //! [index](super::Index), which uses slots again.
 
 mod buckets;
+mod ending;
+mod hash;
 mod kind;
+mod logged;
 
 use self::buckets::Buckets;
+use self::hash::Hash;
 pub(super) use self::kind::{Kind, Messages, Receives};
+use self::logged::Logged;
 use super::super::hash::Seed;
 use super::super::key::Key;
-use super::chains::{self, Nodes, Probe};
-use crate::envelope::MatchBits;
-use crate::hash::mix;
+use super::chains::{self, Probe};
 use crate::slab::{Entry, Leaving, MORE, NEAR, NIL, Slab};
 
 /// Groups of buckets that are moved together in a table that grows: all are before a quarter as many entries have come.
 const MOVED_AT_ONCE: usize = MORE as usize / 4;
-
-/// A log of more than so many buckets ends when there are `SPARSE` of them for each entry left. If it began with
-/// those of earlier fillings, it ends when there are `SPARSE_AT_FIRST`, and as many removals have left so few as
-/// there are then: more than a queue that is being drained has.
-const SMALL: usize = 8192;
-const SPARSE: usize = 16;
-const SPARSE_AT_FIRST: usize = 64;
 
 /// Factors that are tried until one spreads the keys well.
 const TRIES: u8 = 8;
@@ -41,9 +37,6 @@ const ENOUGH: u32 = 256;
 
 /// Entries that are put on chains, at most, when a slot is made ready for the next.
 const LINKED_AT_ONCE: u32 = 16 * MORE;
-
-/// Pages of buckets that are freed together.
-const FREED_AT_ONCE: usize = 16;
 
 /// See [`Log`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,71 +75,6 @@ pub(super) struct Log {
     state: State,
 }
 
-/// The entries of one queue as nodes, which are their slots. The links are those of the slab; `chain` is `home`.
-struct Logged<'a, K: Kind, T> {
-    slab: &'a mut Slab<K::Stored, T>,
-}
-
-/// What the hash of a log depends on. As with [tabled](super::super::tabled) queues, keys are multiplied by a secret,
-/// of which another is taken if it spreads them badly; but sixteen neighbours, which differ in the last bits of the
-/// part that varies, get buckets next to each other: long queues are mostly filled and taken in some order.
-#[derive(Clone, Copy)]
-struct Hash {
-    factor: u64,
-    /// Where the four bits begin by which keys are next to each other.
-    near: u32,
-}
-
-impl core::fmt::Debug for Hash {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Hash(..)")
-    }
-}
-
-impl Hash {
-    /// The hash of the bits of an entry: its upper bits count, and the last four.
-    #[inline(always)]
-    fn of<B: MatchBits>(self, bits: B) -> u64 {
-        let word = bits.fold(self.factor);
-        let near = word >> (self.near % u64::BITS) & 15;
-        let rest = word & !(15 << (self.near % u64::BITS));
-        rest.wrapping_mul(self.factor) & !15 | near
-    }
-}
-
-impl<K: Kind, T> Nodes for Logged<'_, K, T> {
-    type Key = Key<K::Bits>;
-
-    #[inline(always)]
-    fn has_key(&self, node: u32, key: Self::Key) -> bool {
-        K::has(&self.slab.entry_inline(node).key, key)
-    }
-    #[inline(always)]
-    fn chain(&self, node: u32) -> u32 {
-        self.slab.entry_inline(node).home
-    }
-    #[inline(always)]
-    fn next(&self, node: u32) -> u32 {
-        self.slab.entry_inline(node).next
-    }
-    #[inline(always)]
-    fn prev(&self, node: u32) -> u32 {
-        self.slab.entry_inline(node).prev
-    }
-    #[inline(always)]
-    fn set_chain(&mut self, node: u32, to: u32) {
-        self.slab.entry_inline_mut(node).home = to;
-    }
-    #[inline(always)]
-    fn set_next(&mut self, node: u32, to: u32) {
-        self.slab.entry_inline_mut(node).next = to;
-    }
-    #[inline(always)]
-    fn set_prev(&mut self, node: u32, to: u32) {
-        self.slab.entry_inline_mut(node).prev = to;
-    }
-}
-
 /// Where a search has ended.
 struct At {
     hash: u64,
@@ -157,10 +85,7 @@ impl Log {
     pub(super) const fn new(seed: Seed) -> Self {
         Self {
             buckets: Buckets::new(),
-            hash: Hash {
-                factor: seed.factor(),
-                near: 0,
-            },
+            hash: Hash::new(seed),
             first: 0,
             linked: 0,
             near: 0,
@@ -189,7 +114,7 @@ impl Log {
 
     /// Begins with the entries that a window has released, of which none has a wildcard and none is on a chain.
     pub(super) fn begin<K: Kind, T>(&mut self, slab: &mut Slab<K::Stored, T>, entries: Leaving) {
-        self.hash.near = varying::<K, T>(slab, &entries);
+        self.hash.suit(entries.sample(slab, 1).map(K::bits));
         self.buckets.begin(slab.len());
         self.near = slab.slots();
         self.first = entries.free_holes(slab);
@@ -208,7 +133,7 @@ impl Log {
             self.tries = 0;
         } else if self.tries > 0 {
             self.tries -= 1;
-            self.hash.factor = mix(self.hash.factor, 1) | 1;
+            self.hash.take_another_factor();
         }
         self.buckets.release();
         self.state = State::Off;
@@ -320,11 +245,6 @@ impl Log {
         slab.extend(stored);
     }
 
-    /// All entries are to be indexed, some with each operation.
-    pub(super) fn end(&mut self) {
-        self.state = State::Ending;
-    }
-
     /// Takes the first entry with a key. While no entry is in the index.
     #[inline(always)]
     pub(super) fn take<K: Kind, T>(
@@ -404,64 +324,6 @@ impl Log {
         }
     }
 
-    /// Takes out the first of all entries, after a look at no more than some slots; `None` if it was not met. Then the
-    /// log may have [ended](Self::has_ended).
-    pub(super) fn take_oldest<K: Kind, T>(
-        &mut self,
-        slab: &mut Slab<K::Stored, T>,
-        looks: &mut u32,
-    ) -> Option<u32> {
-        let end = slab.end();
-        while self.first < end && *looks > 0 {
-            *looks -= 1;
-            let slot = self.first;
-            let (entries, next) = slab.piece_mut(slot..end);
-            match entries.first() {
-                None => self.first = next,
-                Some(entry) if entry.is_used() && K::is_exact(&entry.key) => {
-                    self.unlink::<K, T>(slab, slot);
-                    self.first = slot + 1;
-                    self.linked = self.linked.max(self.first);
-                    self.moved += 1;
-                    return Some(slot);
-                }
-                Some(_) => self.first = slot + 1,
-            }
-        }
-        None
-    }
-
-    /// Whether all entries have been taken out in order: then it is off, after some calls that give its memory back.
-    pub(super) fn has_ended<T: Copy>(&mut self, slab: &mut Slab<T, impl Sized>) -> bool {
-        let has_ended = self.first >= slab.end() && self.buckets.free_some(FREED_AT_ONCE);
-        if has_ended {
-            slab.seal();
-            self.rest();
-        }
-        has_ended
-    }
-
-    /// With this many entries left, there are too many buckets; 0 if there are not many.
-    pub(super) const fn few(&self) -> u32 {
-        let buckets = self.buckets.len();
-        if buckets <= SMALL || matches!(self.state, State::Ending) {
-            return 0;
-        }
-        let sparse = match self.buckets.is_remembered() {
-            true => SPARSE_AT_FIRST,
-            false => SPARSE,
-        };
-        (buckets / sparse) as u32
-    }
-
-    /// One more removal has left [few](Self::few) entries: ends, if it is not just being drained as before.
-    pub(super) fn shrink(&mut self) {
-        self.lingering += 1;
-        if !self.buckets.is_remembered() || self.lingering > self.few() {
-            self.end();
-        }
-    }
-
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>() + self.buckets.bytes()
     }
@@ -478,18 +340,4 @@ impl Log {
         let probe = chains::probe(&nodes, key, self.buckets.first(hash));
         At { hash, probe }
     }
-}
-
-/// Which half of the bits varies more among entries next to each other: where its last bits are.
-fn varying<K: Kind, T>(slab: &Slab<K::Stored, T>, entries: &Leaving) -> u32 {
-    let mut last = K::Bits::ZERO;
-    let (mut upper, mut lower) = (0, 0);
-    for stored in entries.sample(slab, 1).take(64) {
-        let bits = K::bits(stored);
-        let word = (bits ^ last).fold(0);
-        upper += u32::from(word >> 32 != 0);
-        lower += u32::from(word as u32 != 0);
-        last = bits;
-    }
-    if upper > lower { 32 } else { 0 }
 }

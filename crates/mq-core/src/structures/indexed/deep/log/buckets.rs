@@ -1,6 +1,8 @@
 //! The buckets of a log: a power of two, of which a table that grows has two, the smaller one being moved some buckets
 //! at a time.
 
+use core::ops::Range;
+
 use crate::memory::{filled, vec_bytes};
 use crate::slab::NIL;
 
@@ -22,6 +24,8 @@ type Page = Box<[u32; PAGE]>;
 #[derive(Debug)]
 struct Pages {
     pages: Vec<Option<Page>>,
+    /// Pages that are made.
+    made: usize,
     /// The bits of a hash that do not count.
     shift: u32,
 }
@@ -29,6 +33,7 @@ struct Pages {
 impl Pages {
     const NONE: Self = Self {
         pages: Vec::new(),
+        made: 0,
         shift: 0,
     };
 
@@ -77,13 +82,29 @@ impl Pages {
     #[inline(never)]
     fn set_in_new_page(&mut self, place: usize, node: u32) {
         if let Some(page) = self.pages.get_mut(place / PAGE) {
-            page.get_or_insert_with(|| filled(NIL))[place % PAGE] = node;
+            let page = page.insert(filled(NIL));
+            page[place % PAGE] = node;
+            self.made += 1;
         }
     }
 
-    fn bytes(&self) -> usize {
-        let made = self.pages.iter().flatten().count();
-        vec_bytes(&self.pages) + made * size_of::<[u32; PAGE]>()
+    /// Frees these pages, which are empty.
+    fn drop_pages(&mut self, numbers: Range<usize>) {
+        for page in self.pages.get_mut(numbers).unwrap_or_default() {
+            self.made -= usize::from(page.take().is_some());
+        }
+    }
+
+    /// Frees some pages, all of which are empty. Whether there are no more.
+    fn free_some(&mut self, some: usize) -> bool {
+        let end = self.pages.iter().rposition(Option::is_some);
+        let end = end.map_or(0, |last| last + 1);
+        self.drop_pages(end.saturating_sub(some)..end);
+        self.made == 0
+    }
+
+    const fn bytes(&self) -> usize {
+        vec_bytes(&self.pages) + self.made * size_of::<[u32; PAGE]>()
     }
 }
 
@@ -132,24 +153,16 @@ impl Buckets {
 
     /// Gives some pages of buckets back, all of which are empty. Whether there are no more.
     pub(super) fn free_some(&mut self, some: usize) -> bool {
-        for pages in [&mut self.before.pages, &mut self.pages.pages] {
-            pages
-                .iter_mut()
-                .filter(|page| page.is_some())
-                .take(some)
-                .for_each(|page| *page = None);
-        }
-        self.before
-            .pages
-            .iter()
-            .chain(&self.pages.pages)
-            .all(Option::is_none)
+        // Both, since a table may grow when it comes to its end.
+        let before = self.before.free_some(some);
+        self.pages.free_some(some) && before
     }
 
     /// Gives memory back, but for the places of some pages.
     pub(super) fn release(&mut self) {
         self.pages.pages.clear();
         self.pages.pages.shrink_to(PAGES_KEPT);
+        self.pages.made = 0;
         self.before = Pages::NONE;
     }
 
@@ -231,13 +244,14 @@ impl Buckets {
                 node = after;
             }
         }
+        self.before.drop_pages(self.moved / PAGE..end / PAGE);
         self.moved = end;
         if end == self.before.len() {
             self.before = Pages::NONE;
         }
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(super) const fn bytes(&self) -> usize {
         self.pages.bytes() + self.before.bytes()
     }
 }

@@ -1,0 +1,61 @@
+//! The hash of a log.
+
+use core::fmt;
+
+use super::super::super::hash::Seed;
+use crate::envelope::MatchBits;
+use crate::hash::mix;
+
+/// What the hash of a log depends on. As with [tabled](super::super::super::tabled) queues, keys are multiplied by a secret,
+/// of which another is taken if it spreads them badly; but sixteen neighbours, which differ in the last bits of the
+/// part that varies, get buckets next to each other: long queues are mostly filled and taken in some order.
+#[derive(Clone, Copy)]
+pub(super) struct Hash {
+    factor: u64,
+    /// Where the four bits begin by which keys are next to each other.
+    near: u32,
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hash(..)")
+    }
+}
+
+impl Hash {
+    pub(super) const fn new(seed: Seed) -> Self {
+        Self {
+            factor: seed.factor(),
+            near: 0,
+        }
+    }
+
+    pub(super) const fn take_another_factor(&mut self) {
+        self.factor = mix(self.factor, 1) | 1;
+    }
+
+    /// Looks which half of the bits varies more among some entries that came one after another: where its last bits are,
+    /// keys are next to each other from now on.
+    pub(super) fn suit<B: MatchBits>(&mut self, all: impl Iterator<Item = B>) {
+        const SOME: usize = 64;
+        const LOWER: u64 = u32::MAX as u64;
+        let mut last = B::ZERO;
+        let (mut upper, mut lower) = (0, 0);
+        for bits in all.take(SOME) {
+            let word = (bits ^ last).fold(0);
+            upper += u32::from(word & !LOWER != 0);
+            lower += u32::from(word & LOWER != 0);
+            last = bits;
+        }
+        self.near = if upper > lower { 32 } else { 0 };
+    }
+
+    /// The hash of the bits of an entry: its upper bits count, and the last four.
+    #[inline(always)]
+    pub(super) fn of<B: MatchBits>(self, bits: B) -> u64 {
+        let word = bits.fold(self.factor);
+        let near = word >> (self.near % u64::BITS) & 15;
+        let rest = word & !(15 << (self.near % u64::BITS));
+        rest.wrapping_mul(self.factor) & !15 | near
+    }
+}
