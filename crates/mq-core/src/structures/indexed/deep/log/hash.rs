@@ -6,9 +6,9 @@ use super::super::super::hash::Seed;
 use crate::envelope::MatchBits;
 use crate::hash::mix;
 
-/// What the hash of a log depends on. As with [tabled](super::super::super::tabled) queues, keys are multiplied by a secret,
-/// of which another is taken if it spreads them badly; but sixteen neighbours, which differ in the last bits of the
-/// part that varies, get buckets next to each other: long queues are mostly filled and taken in some order.
+/// What the hash of a log depends on. As with [tabled](super::super::super::tabled) queues, keys are multiplied by a
+/// secret, of which another is taken if it spreads them badly; but sixteen neighbours, which differ in the last bits
+/// of the part that varies, get buckets next to each other: long queues are mostly filled and taken in some order.
 #[derive(Clone, Copy)]
 pub(super) struct Hash {
     factor: u64,
@@ -34,8 +34,8 @@ impl Hash {
         self.factor = mix(self.factor, 1) | 1;
     }
 
-    /// Looks which half of the bits varies more among some entries that came one after another: where its last bits are,
-    /// keys are next to each other from now on.
+    /// Looks which half of the bits varies more among some entries that came one after another: where its last bits
+    /// are, keys are next to each other from now on.
     pub(super) fn suit<B: MatchBits>(&mut self, all: impl Iterator<Item = B>) {
         const SOME: usize = 64;
         const LOWER: u64 = u32::MAX as u64;
