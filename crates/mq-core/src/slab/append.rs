@@ -34,7 +34,7 @@ impl<K: Copy, T> Slab<K, T> {
         self.far.as_ref().is_none_or(|far| far.is_at_end())
     }
 
-    /// The slot after the last that was taken into use in order; none is before it.
+    /// The slot after the last that was taken into use in order; the first far one if none was.
     pub(crate) fn end(&self) -> u32 {
         self.far.as_ref().map_or(NEAR as u32, |far| far.end())
     }

@@ -154,7 +154,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         receive: R,
     ) -> u32 {
         let slot = match pattern.care() == BitsOf::<P>::ALL {
-            true if self.logs_receives() => self.slabs.posted.reserve_last().unwrap_or(AGAIN),
+            true if self.has_log_of_receives() => self.slabs.posted.reserve_last().unwrap_or(AGAIN),
             true => self.reserve_for_receive(pattern.context(), pattern.bits()),
             false => AGAIN,
         };
@@ -206,7 +206,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         envelope: P::Envelope,
         message: M,
     ) -> u32 {
-        let slot = match self.logs_messages() {
+        let slot = match self.has_log_of_messages() {
             true => self.slabs.unexpected.reserve_last().unwrap_or(AGAIN),
             false => self.reserve_for_message(envelope.context(), envelope.bits()),
         };

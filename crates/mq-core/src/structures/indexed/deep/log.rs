@@ -112,7 +112,8 @@ impl Log {
         self.moved
     }
 
-    /// Begins with the entries that a window has released, of which none has a wildcard and none is on a chain.
+    /// Begins, in a log that is off, with the entries that a window has released, of which none has a wildcard and none
+    /// is on a chain.
     pub(super) fn begin<K: Kind, T>(&mut self, slab: &mut Slab<K::Stored, T>, entries: Leaving) {
         self.hash.suit(entries.sample(slab, 1).map(K::bits));
         self.buckets.begin(slab.len());
@@ -129,11 +130,16 @@ impl Log {
         if self.state == State::Off {
             return;
         }
-        if !self.puts_beside(GOOD) {
-            self.tries = 0;
-        } else if self.tries > 0 {
-            self.tries -= 1;
-            self.hash.take_another_factor();
+        if self.count >= ENOUGH {
+            let is_good = !self.puts_beside(GOOD);
+            if self.puts_beside(BAD) || !is_good && self.tries > 0 {
+                self.hash.take_another_factor();
+            }
+            self.tries = if is_good {
+                0
+            } else {
+                self.tries.saturating_sub(1)
+            };
         }
         self.buckets.release();
         self.state = State::Off;

@@ -56,15 +56,16 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         self.arrive_beside_logs(context, bits, meter)
     }
 
-    /// Whether the newcomers among fully specified receives go to their log.
+    /// Whether a fully specified receive that is only to be queued takes the next slot of its log: there is one, and
+    /// nothing is being indexed.
     #[inline(always)]
-    pub(super) fn logs_receives(&self) -> bool {
+    pub(super) fn has_log_of_receives(&self) -> bool {
         matches!(&self.finders, Some(finders) if finders.index.has_log_of_receives())
     }
 
-    /// Whether the newcomers among messages go to their log.
+    /// Whether a message that is only to be queued takes the next slot of its log.
     #[inline(always)]
-    pub(super) fn logs_messages(&self) -> bool {
+    pub(super) fn has_log_of_messages(&self) -> bool {
         matches!(&self.finders, Some(finders) if finders.index.has_log_of_messages())
     }
 

@@ -208,8 +208,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if slot != NIL {
             return unexpected(slot);
         }
-        // Not before the search, with which a log may end; nor is this a step to be repeated, as one without a
-        // wildcard.
+        // Not before the search, with which a log may end; nor may a step with a wildcard be repeated: then it is
+        // taken for one without.
         self.ensure_room_for_receive(pattern);
         let Some(slot) = self.reserve_for_any_receive() else {
             return AGAIN;

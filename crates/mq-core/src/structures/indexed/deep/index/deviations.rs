@@ -10,7 +10,7 @@ use crate::envelope::MatchBits;
 /// | --- | --- |
 /// | [`WILDCARDS`](Self::WILDCARDS) | receives of a class of wildcards are posted: messages look for them too |
 /// | [`VIEWS`](Self::VIEWS) | messages are indexed for wildcards too: each is linked and unlinked there |
-/// | [`MOVING`](Self::MOVING) | lists, or logs, hold what is not indexed yet: steps look there, and move some on |
+/// | [`MOVING`](Self::MOVING) | lists, or logs that end, hold what is not indexed yet: steps look there, and move some on |
 /// | [`LOGS`](Self::LOGS) | logs hold the newer part of a queue, or all of it: steps look there |
 /// | [`UNCLASSED`](Self::UNCLASSED) | receives are posted that have no class: messages look at each of them |
 /// | [`WIDE`](Self::WIDE) | buckets are far, and slots may be: addresses have two parts |
@@ -177,7 +177,7 @@ impl<B: MatchBits> Index<B> {
         self.deviations.has_views()
     }
 
-    /// Whether some entries are not indexed yet.
+    /// Whether entries are being indexed: those of lists, or of a log that ends.
     #[inline(always)]
     pub(in super::super) const fn is_moving(&self) -> bool {
         self.deviations.is_moving()
@@ -189,13 +189,13 @@ impl<B: MatchBits> Index<B> {
         self.deviations.has_logs()
     }
 
-    /// Whether all receives without a wildcard are in their log, none has one, and none is being indexed.
+    /// Whether the log of receives has all of them: none has a wildcard, and nothing of either queue is being indexed.
     #[inline(always)]
     pub(in crate::structures::indexed) const fn has_log_of_receives(&self) -> bool {
         self.deviations.has(Deviations::LOG_OF_RECEIVES)
     }
 
-    /// Whether all messages are in their log, without views, and none is being indexed.
+    /// Whether the log of messages has all of them: there are no views, and nothing of either queue is being indexed.
     #[inline(always)]
     pub(in crate::structures::indexed) const fn has_log_of_messages(&self) -> bool {
         self.deviations.has(Deviations::LOG_OF_MESSAGES)

@@ -124,7 +124,8 @@ impl<B: MatchBits> Index<B> {
         (receives, messages)
     }
 
-    /// There are wildcards now, or views, for which the steps of logs do nothing: what is in logs is to be indexed.
+    /// There are wildcards now, or views, for which the steps of logs do nothing, or hardly any entries: what is in
+    /// logs is to be indexed. [`update_deviations`](Self::update_deviations) is to follow.
     #[inline]
     pub(super) fn end_logs(&mut self) {
         if self.has_logs() {

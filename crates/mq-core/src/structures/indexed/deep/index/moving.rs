@@ -76,6 +76,8 @@ impl<B: MatchBits> Index<B> {
     {
         self.short_limit = short_limit;
         let views = self.classes.begin(slabs.unexpected.len());
+        // There are never lists beside a log: whatever is not in one has few entries, which are indexed at once
+        // below. So a receive with a wildcard that comes from a list has no log to end.
         if are_filled && views == 0 {
             (receives, messages) = self.begin_logs(slabs, receives, messages);
         }
