@@ -108,6 +108,13 @@ impl<K: Copy, T> Slab<K, T> {
         self.far = None;
     }
 
+    /// Gives back slots that were made ready in an empty slab, and not used.
+    pub(crate) fn rest(&mut self) {
+        if self.len == 0 && self.far.is_some() {
+            self.after_burst();
+        }
+    }
+
     /// Drops all entries, and keeps as much memory as if they had left one by one. Earlier handles stay
     /// stale.
     pub fn clear(&mut self) {

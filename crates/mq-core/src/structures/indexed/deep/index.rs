@@ -378,7 +378,7 @@ impl<B: MatchBits> Index<B> {
     /// One more removal has left few entries. Returns whether there have been enough such removals since the
     /// queues became deep to pay for a look at all slots.
     pub(super) const fn pay_for(&mut self, slots: usize) -> bool {
-        self.removals_with_few += 1;
+        self.removals_with_few = self.removals_with_few.saturating_add(1);
         self.removals_with_few as usize * 4 >= slots
     }
 

@@ -50,6 +50,8 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         };
         if left == 0 {
             index.rest();
+            self.slabs.posted.rest();
+            self.slabs.unexpected.rest();
             self.posted.restart();
             self.unexpected.restart();
             return leaving;

@@ -220,6 +220,7 @@ impl Buckets {
             let buckets = 2 * self.pages.len();
             self.before = core::mem::replace(&mut self.pages, Pages::NONE);
             self.pages.make(buckets);
+            self.is_remembered = false;
             self.moved = 0;
         }
     }
