@@ -1,5 +1,5 @@
 //! Storing entries in the order of their slots: far slots are taken into use one after another, and none is used again
-//! before all have left.
+//! before all have left, or the order is [given up](Slab::seal).
 
 use core::ops::Range;
 

@@ -28,6 +28,9 @@ const LOOKS: u32 = 32;
 /// list is forgotten, all chunks are [unlisted](Self::unlisted), and those that are empty, or become so,
 /// are freed. When slots are needed again they are listed from the first on, near ones before far ones,
 /// so that entries left from a burst and later ones gather there.
+///
+/// Or slots are [used in order](Self::use_last), until that is [given up](Self::seal): then none is listed, and a chunk
+/// is freed when it becomes empty.
 pub(super) struct Far<K, T> {
     chunks: Vec<Chunk<K, T>>,
     /// The free slots from this one on are on no list.
@@ -42,8 +45,9 @@ pub(super) struct Far<K, T> {
     vacant: u32,
     /// Chunks that have memory.
     allocated: u32,
-    /// The next slot to be taken into use in order, and where memory has to be made sure of.
+    /// The next slot to be taken into use in order.
     end: u32,
+    /// Before this slot there is memory for that.
     ready: u32,
 }
 
@@ -285,7 +289,8 @@ impl<K, T> Far<K, T> {
 }
 
 impl<K: Copy, T> Far<K, T> {
-    /// Makes sure that there is memory for the next slots in order; `key` may be any.
+    /// Makes sure that there is memory for the next slots in order; `key` may be any. No sweep removes the places of
+    /// chunks meanwhile, since nothing is listed.
     ///
     /// # Panics
     /// With 2^31 - 256 slots in use or behind.
@@ -300,7 +305,7 @@ impl<K: Copy, T> Far<K, T> {
         self.ready = join(at, i - i % FAR_RUN + FAR_RUN);
     }
 
-    /// Makes a place for a chunk, which may be the next.
+    /// Makes sure that there is a place for a chunk that exists or is the next.
     fn add_chunks_to(&mut self, at: usize) {
         if at == self.chunks.len() {
             assert!(

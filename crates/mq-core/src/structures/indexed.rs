@@ -28,13 +28,13 @@
 //!
 //! | | short | tabled | deep |
 //! | --- | --- | --- | --- |
-//! | search | up to `scan_limit` entries | one bucket, and up to eight newcomers | one bucket |
+//! | search | up to `scan_limit` entries | one bucket, and up to eight newcomers | one bucket; in a log, may first link up to 4,096 entries; while that ends, indexes up to 32 |
 //! | for a message, in addition | - | one bucket for each class with receives | one bucket for each class with receives |
 //! | search with a wildcard | up to three times `scan_limit` entries | one bucket; links the messages that came since its class last searched | one bucket |
 //! | the first of these, while many messages wait | - | all messages; the next links all | all messages; the next ones index a sixteenth each, at least 4,096 |
-//! | operation that changes to this form | looks at up to 4,096 slots of each queue | links up to 4,096 entries | begins a log; or indexes up to 2,048 entries; of more, a fifth, and looks at the others |
+//! | operation that changes to this form | looks at up to 4,096 slots of each queue | links up to 4,096 entries | looks at up to 4,096 entries for a log, and indexes up to 512 of the other queue; or indexes up to 2,048 entries; of more, a fifth, and looks at the others |
 //! | cancel | constant; bisection if entries have moved | constant; bisection if entries have moved | constant; a look at up to 4,096 slots if entries have moved |
-//! | memory, beside the entries as in `list` | three free slots per entry at most (one from 256 slots on), in a queue that never empties | 8 to 16 bytes per entry, at least 1 KiB | 7.5 bytes per entry, 4 to 8 in a log; 15 at most where a piece has just doubled, 64 while a long queue drains |
+//! | memory, beside the entries as in `list` | three free slots per entry at most (one from 256 slots on), in a queue that never empties | 8 to 16 bytes per entry, at least 1 KiB | 7.5 bytes per entry, 4 to 8 in a log, and half as many slots as entries that were left, and 4,096; 15 at most where a piece has just doubled, 64 while a long queue drains |
 //! | for an entry with a wildcard, in addition | - | as much again | - |
 //! | for each class that searches for messages | - | 10 to 18 bytes per message | a table of its own, and 16 bytes per slot |
 //! | kept by a drained queue | its slots, up to 4,096; after more entries, 128 | up to 64 KiB of tables | up to 60 KiB of tables |

@@ -23,8 +23,8 @@ impl Window {
         leaving
     }
 
-    /// Whether few of the slots up to the last entry have been left, in a window that is not away: a queue that is
-    /// being filled.
+    /// Whether less than a quarter of the slots up to the last entry have been left, in a window that is not away: a
+    /// queue that is being filled.
     pub(crate) const fn is_filled(&self) -> bool {
         let left = self.tail - self.len();
         left == 0 || left < self.tail / 4
@@ -89,7 +89,7 @@ impl Leaving {
     /// No entries.
     pub(crate) const NONE: Self = Self { next: 0, end: 0 };
 
-    /// The entries stay where they are, and slots of holes between them become free. Returns the first slot.
+    /// The entries stay where they are, and slots of holes between them become free. Returns the slot of the first.
     pub(crate) fn free_holes<K, T>(mut self, slab: &mut Slab<K, T>) -> u32 {
         let first = self.next;
         if slab.len != self.end - self.next {

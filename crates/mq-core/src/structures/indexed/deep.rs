@@ -9,7 +9,7 @@
 //! other keys in their bucket check whether there are too many keys, since slots may have been those of
 //! receives with wildcards, which need no bucket. A step that finds no free slot returns, and is repeated.
 //!
-//! A queue that is being filled is not indexed but in a [log](log), of which the steps are [their own](logged).
+//! A queue that is being filled has a [log](log) instead, with [steps of its own](logged).
 //!
 //! A step begins in the shortest way, and what that does not decide is left to a longer one. In these ladders the names
 //! on the left are functions, and on the right is where each goes on; what has no line ends at a node, after a removal
@@ -23,31 +23,31 @@
 //!                         several with its key                             post_several
 //!                         not simple, far, or no slot                      post_beside
 //!                         buckets are far                                  post_wide
-//!                         views, or entries that are not indexed           post_special
-//!   post_logged           not found in a log of messages                   post_beside_logs
-//!                         no slot                                          again
-//!   post_beside_logs      a log ends, or the index may have one, no slot   again
+//!                         views, or entries are being indexed              post_special
+//!   post_logged           only to be appended, and no slot                 again
+//!                         not found in a log, or one queue has none        post_beside_logs
+//!   post_beside_logs      a log ends; the index asks for more; or no slot  again
 //!                         receives are indexed                             post_wide
 //!   post_wide             not simple, or no slot                           post_beside
-//!   post_special          entries are not indexed                          again
+//!   post_special          entries are being indexed                        again
 //!                         not simple, or no slot                           post_beside
 //!   post_several          the second is far, or of the other queue         post_beside
 //!   post_beside           no slot                                          again
-//! again: post_rarely      entries are not indexed, or there are logs       post_in_any_state
+//! again: post_rarely      entries are being indexed, or there are logs     post_in_any_state
 //!                         otherwise makes room                             post_whole
 //!
 //! search_for_message      nothing but the table, near                      arrive_exact
 //!                         there are logs                                   arrive_logged
 //!                         nothing but the table, far                       arrive_wide
 //!                         otherwise                                        arrive_special
-//!   arrive_logged         not found in a log of receives                   arrive_beside_logs
-//!                         no slot                                          again
-//!   arrive_beside_logs    a log ends, or the index may have one, no slot   again
+//!   arrive_logged         only to be appended, and no slot                 again
+//!                         not found in a log, or one queue has none        arrive_beside_logs
+//!   arrive_beside_logs    a log ends; the index asks for more; or no slot  again
 //!                         messages are indexed                             arrive_wide
 //!   arrive_exact          several with its key                             arrive_several
 //!                         not simple, far, or no slot                      arrive_beside
 //!   arrive_wide           not simple, or no slot                           arrive_beside
-//!   arrive_special        entries are not indexed, or have no class        again
+//!   arrive_special        entries are being indexed, or have no class      again
 //!                         a bucket of a class is marked                    arrive_marked
 //!                         no such bucket, and views                        arrive_in_views
 //!                         no such bucket, and no views                     arrive_exact, arrive_wide
@@ -62,9 +62,13 @@
 //!
 //! take_message_deep       fully specified                                  take_message_exact
 //!                         with a wildcard                                  unlink_message_deep
-//!   take_message_exact    more than the table, far, or not simple          unlink_message_deep
-//! take_receive_deep       more than the table, far, or not simple          unlink_receive_deep
-//! queue_receive_deep, queue_message_deep   the same, or no slot            queue_receive_rarely, queue_message_rarely
+//!   take_message_exact    a log has all messages                           takes from it
+//!                         more than the table, far, or not simple          unlink_message_deep
+//! take_receive_deep       a log has all receives                           takes from it
+//!                         more than the table, far, or not simple          unlink_receive_deep
+//! queue_receive_deep, queue_message_deep
+//!                         a log of all, and a slot                         appends to it
+//!                         the same as above, or no slot                    queue_receive_rarely, queue_message_rarely
 //! ```
 
 mod arrive;

@@ -261,7 +261,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         node
     }
 
-    /// A step of a message, in any state of the index.
+    /// A step of a message, in any state of the index. It ends at a node.
     #[inline(never)]
     fn arrive_in_any_state(&mut self, envelope: P::Envelope, meter: &mut impl Meter) -> u32 {
         self.ensure_room_for_message(envelope);
@@ -269,11 +269,17 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if slot != NIL {
             return posted(slot);
         }
-        let Some(slot) = self.reserve_for_any_message() else {
-            return AGAIN;
-        };
+        // Room is made before the search, since that moves keys, and the newcomer is linked where the search has ended;
+        // unless a log has ended with it, and no slot is free.
+        if let Some(slot) = self.reserve_for_any_message() {
+            self.slabs.unexpected.set_key(slot, envelope);
+            deep(&mut self.finders).link_message(&mut self.slabs, slot);
+            return unexpected(slot);
+        }
+        self.make_room_for_message(envelope);
+        let slot = self.reserve_for_any_message().expect("there is room");
         self.slabs.unexpected.set_key(slot, envelope);
-        deep(&mut self.finders).link_message(&mut self.slabs, slot);
+        deep(&mut self.finders).link_unexpected(&mut self.slabs, slot);
         unexpected(slot)
     }
 }

@@ -234,7 +234,7 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        if self.has_logs() && self.logs_receive(slabs, slot) {
+        if self.has_logs() && self.stays_in_log(slabs, slot) {
             return;
         }
         if !self.queue_newer_receive(slabs, slot) {
@@ -243,7 +243,6 @@ impl<B: MatchBits> Index<B> {
     }
 
     /// Indexes a posted receive that is newer than those indexed.
-    #[inline(always)]
     fn index_receive<P, R, M>(&mut self, slabs: &mut Slabs<P, R, M>, slot: u32)
     where
         P: Pattern,

@@ -10,18 +10,19 @@ mod buckets;
 mod ending;
 mod hash;
 mod kind;
-mod logged;
+mod nodes;
 
 use self::buckets::Buckets;
 use self::hash::Hash;
-pub(super) use self::kind::{Kind, Messages, Receives};
-use self::logged::Logged;
+pub(super) use self::kind::{Kind, MessageKind, ReceiveKind};
+use self::nodes::Chained;
 use super::super::hash::Seed;
 use super::super::key::Key;
 use super::chains::{self, Probe};
 use crate::slab::{Entry, Leaving, MORE, NEAR, NIL, Slab};
 
-/// Groups of buckets that are moved together in a table that grows: all are before a quarter as many entries have come.
+/// Groups of buckets that are moved in a table that grows whenever slots are made ready: four buckets for each of
+/// these.
 const MOVED_AT_ONCE: usize = MORE as usize / 4;
 
 /// Factors that are tried until one spreads the keys well.
@@ -35,7 +36,8 @@ const BAD: u32 = 192;
 /// This many entries are enough to tell that a factor is bad.
 const ENOUGH: u32 = 256;
 
-/// Entries that are put on chains, at most, when a slot is made ready for the next.
+/// Entries that are put on chains, at most, when slots are made ready: more than these, so that a log catches up with
+/// what its window had.
 const LINKED_AT_ONCE: u32 = 16 * MORE;
 
 /// See [`Log`].
@@ -61,8 +63,8 @@ pub(super) struct Log {
     first: u32,
     /// The first slot whose entry is not on a chain; all before are.
     linked: u32,
-    /// The near slots of the queue.
-    near: u32,
+    /// How many near slots the queue had.
+    near_slots: u32,
     /// Entries that have been put on chains, and how many of them into buckets with other keys.
     count: u32,
     beside: u32,
@@ -88,7 +90,7 @@ impl Log {
             hash: Hash::new(seed),
             first: 0,
             linked: 0,
-            near: 0,
+            near_slots: 0,
             count: 0,
             beside: 0,
             moved: 0,
@@ -117,7 +119,7 @@ impl Log {
     pub(super) fn begin<K: Kind, T>(&mut self, slab: &mut Slab<K::Stored, T>, entries: Leaving) {
         self.hash.suit(entries.sample(slab, 1).map(K::bits));
         self.buckets.begin(slab.len());
-        self.near = slab.slots();
+        self.near_slots = slab.slots();
         self.first = entries.free_holes(slab);
         self.linked = self.first;
         (self.count, self.beside) = (0, 0);
@@ -176,7 +178,7 @@ impl Log {
         if probe.node == NIL && probe.first != NIL {
             self.beside += 1;
         }
-        let nodes = &mut self.nodes::<K, T>(slab);
+        let nodes = &mut Chained::<K, T> { slab };
         if chains::link(nodes, probe, slot) {
             self.buckets.set_first(hash, slot);
         }
@@ -216,8 +218,8 @@ impl Log {
         None
     }
 
-    /// Makes sure that the queue has a slot for a newcomer after the last; `stored` may be any. Ends if more slots than
-    /// half as many as there are entries, and `slack`, have been left.
+    /// Makes sure that the queue has a slot for a newcomer after the last; `stored` may be any. Ends if half as many
+    /// slots as there are entries, and `slack`, have been left behind, or the factor is bad.
     pub(super) fn make_room<K: Kind, T>(
         &mut self,
         slab: &mut Slab<K::Stored, T>,
@@ -225,8 +227,9 @@ impl Log {
         slack: u32,
     ) {
         if slab.is_empty() {
-            // Its slots may have been given back, and begin again.
-            (self.first, self.linked, self.near) = (slab.end(), slab.end(), 0);
+            // Its slots may have been given back, and begin again; until here nothing was in the log, so that it did
+            // not matter that `first` and `linked` were beyond the end.
+            (self.first, self.linked, self.near_slots) = (slab.end(), slab.end(), 0);
         }
         let end = slab.end().min(self.linked + LINKED_AT_ONCE);
         self.link::<K, T>(slab, end);
@@ -243,7 +246,7 @@ impl Log {
             self.buckets.move_some(MOVED_AT_ONCE, slab, next, link);
         }
         let len = slab.len();
-        let slots = slab.end() - NEAR as u32 + self.near;
+        let slots = slab.end() - NEAR as u32 + self.near_slots;
         let stays_long = slots > len + len / 2 + slack;
         if stays_long || self.count >= ENOUGH && self.puts_beside(BAD) {
             self.end();
@@ -251,7 +254,7 @@ impl Log {
         slab.extend(stored);
     }
 
-    /// Takes the first entry with a key. While no entry is in the index.
+    /// Takes the first entry with a key, where the index has none of the queue.
     #[inline(always)]
     pub(super) fn take<K: Kind, T>(
         &mut self,
@@ -280,14 +283,15 @@ impl Log {
         key: Key<K::Bits>,
     ) -> Option<u32> {
         let At { hash, probe } = self.search::<K, T>(slab, key)?;
-        let nodes = &mut self.nodes::<K, T>(slab);
+        let nodes = &mut Chained::<K, T> { slab };
         if let Some(first) = chains::unlink_first(nodes, probe) {
             self.buckets.set_first(hash, first);
         }
         Some(probe.node)
     }
 
-    /// The first entry with a key.
+    /// The first entry with a key. If none with it is on a chain, all entries are put on chains: at most what the
+    /// window had, some thousand, and those of one run of slots.
     fn search<K: Kind, T>(
         &mut self,
         slab: &mut Slab<K::Stored, T>,
@@ -324,7 +328,7 @@ impl Log {
         }
         let key = K::key(slab.key(slot));
         let At { hash, probe } = self.probe::<K, T>(slab, key);
-        let nodes = &mut self.nodes::<K, T>(slab);
+        let nodes = &mut Chained::<K, T> { slab };
         if let Some(first) = chains::unlink(nodes, probe, slot) {
             self.buckets.set_first(hash, first);
         }
@@ -335,14 +339,9 @@ impl Log {
     }
 
     #[inline(always)]
-    const fn nodes<'a, K: Kind, T>(&self, slab: &'a mut Slab<K::Stored, T>) -> Logged<'a, K, T> {
-        Logged { slab }
-    }
-
-    #[inline(always)]
     fn probe<K: Kind, T>(&self, slab: &mut Slab<K::Stored, T>, key: Key<K::Bits>) -> At {
         let hash = self.hash.of(key.bits);
-        let nodes = self.nodes::<K, T>(slab);
+        let nodes = Chained::<K, T> { slab };
         let probe = chains::probe(&nodes, key, self.buckets.first(hash));
         At { hash, probe }
     }

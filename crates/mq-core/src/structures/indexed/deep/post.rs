@@ -196,7 +196,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         node
     }
 
-    /// A step of any receive, in any state of the index.
+    /// A step of any receive, in any state of the index. It ends at a node.
     #[inline(never)]
     fn post_in_any_state(&mut self, pattern: P, meter: &mut impl Meter) -> u32 {
         let Key {
@@ -208,12 +208,9 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         if slot != NIL {
             return unexpected(slot);
         }
-        // Not before the search, with which a log may end; nor may a step with a wildcard be repeated: then it is
-        // taken for one without.
+        // Not before the search, with which a log may end. A step that is repeated is taken for one without wildcards.
         self.ensure_room_for_receive(pattern);
-        let Some(slot) = self.reserve_for_any_receive() else {
-            return AGAIN;
-        };
+        let slot = self.reserve_for_any_receive().expect("there is room");
         self.slabs.posted.set_key(slot, pattern);
         deep(&mut self.finders).link_posted(&mut self.slabs, slot);
         posted(slot)

@@ -11,7 +11,7 @@ use crate::slab::NIL;
 pub(in crate::structures::indexed) const SHORT: u32 = 4;
 
 impl<P: Pattern, R, M> Indexed<P, R, M> {
-    /// Indexes all entries, in order. None is moved.
+    /// Begins logs with all entries, or indexes them, in order. None is moved.
     #[cold]
     #[inline(never)]
     pub(in crate::structures::indexed) fn deepen(&mut self) {
@@ -29,7 +29,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
             are_filled,
         );
         let index = deep(&mut self.finders);
-        // While there is a log, its queue does not ask for them, and they may go with others.
+        // While there is a log, its queue does not ask for these slots, and they may be given back with others.
         if index.logs_receives() {
             while self.posted.free_unused(&mut self.slabs.posted) {}
         }

@@ -10,7 +10,7 @@ fn has_logs(queues: &Queues) -> bool {
     finders.is_some_and(|finders| finders.index.has_logs())
 }
 
-/// Entries that are filled into queues whose limit is low, and the keys of which there are how many.
+/// Queues that become deep soon, a list to compare them with, and how many sources and tags there are.
 struct Stream {
     queues: Queues,
     oracle: Oracle,
@@ -54,7 +54,7 @@ impl Stream {
         assert_eq!(found, other);
     }
 
-    /// One operation of many kinds, of which `inclined` chooses.
+    /// One operation of many kinds; the greater `inclined`, the rather a receive is posted than a message arrives.
     fn step(&mut self, random: &mut impl FnMut(u32) -> u32, inclined: u32, wild: bool) {
         let (source, any) = (random(self.sources), wild && random(50) == 0);
         let tag = i32::try_from(random(self.tags)).expect("few tags");

@@ -100,7 +100,7 @@ impl Deviations {
 
     /// Whether there is a log, and nothing is being indexed: then there are neither wildcards nor views.
     #[inline(always)]
-    const fn has(self, log: u32) -> bool {
+    const fn has_all_in(self, log: u32) -> bool {
         self.0 & (log | Self::MOVING) == log
     }
 
@@ -126,7 +126,7 @@ impl<B: MatchBits> Index<B> {
         ])
     }
 
-    /// After a change to the classes, the unindexed receives, what is not indexed yet, or the number
+    /// After a change to the classes, the unindexed receives, what is not indexed yet, the logs, or the number
     /// of buckets.
     #[inline(always)]
     pub(super) fn update_deviations(&mut self) {
@@ -192,13 +192,13 @@ impl<B: MatchBits> Index<B> {
     /// Whether the log of receives has all of them: none has a wildcard, and nothing of either queue is being indexed.
     #[inline(always)]
     pub(in crate::structures::indexed) const fn has_log_of_receives(&self) -> bool {
-        self.deviations.has(Deviations::LOG_OF_RECEIVES)
+        self.deviations.has_all_in(Deviations::LOG_OF_RECEIVES)
     }
 
     /// Whether the log of messages has all of them: there are no views, and nothing of either queue is being indexed.
     #[inline(always)]
     pub(in crate::structures::indexed) const fn has_log_of_messages(&self) -> bool {
-        self.deviations.has(Deviations::LOG_OF_MESSAGES)
+        self.deviations.has_all_in(Deviations::LOG_OF_MESSAGES)
     }
 
     /// Whether buckets are far.

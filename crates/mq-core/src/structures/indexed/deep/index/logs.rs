@@ -2,7 +2,7 @@
 
 use super::super::super::hash::Seed;
 use super::super::super::key::Key;
-use super::super::log::{Kind, Log, Messages, Receives};
+use super::super::log::{Kind, Log, MessageKind, ReceiveKind};
 use super::Index;
 use crate::arrangement::Slabs;
 use crate::envelope::{Envelope, MatchBits};
@@ -13,8 +13,8 @@ use crate::slab::{Leaving, Slab};
 const GIVEN: u32 = 32;
 const LOOKS: u32 = 8 * GIVEN;
 
-/// A log begins with more than half as many entries as short queues may have, beside a queue that has no more than this
-/// part of as many, or another log.
+/// A log begins if its queue has more than half of the entries that short queues may have, and the other queue at most
+/// this part of them, or a log too.
 const BESIDE: u32 = 8;
 
 /// The logs that there are; each is made when it is first needed.
@@ -113,12 +113,12 @@ impl<B: MatchBits> Index<B> {
         let (mut receives, mut messages) = (receives, messages);
         if many_posted && (many_unexpected || unexpected <= few) {
             let log = made(&mut self.logs.receives, self.seed);
-            log.begin::<Receives<P>, R>(&mut slabs.posted, receives);
+            log.begin::<ReceiveKind<P>, R>(&mut slabs.posted, receives);
             receives = Leaving::NONE;
         }
         if many_unexpected && (many_posted || posted <= few) {
             let log = made(&mut self.logs.messages, self.seed);
-            log.begin::<Messages<P::Envelope>, M>(&mut slabs.unexpected, messages);
+            log.begin::<MessageKind<P::Envelope>, M>(&mut slabs.unexpected, messages);
             messages = Leaving::NONE;
         }
         (receives, messages)
@@ -146,7 +146,7 @@ impl<B: MatchBits> Index<B> {
     }
 
     /// Whether a receive is left to its log, as those without a wildcard are if there is one.
-    pub(super) fn logs_receive<P, R, M>(&self, slabs: &Slabs<P, R, M>, slot: u32) -> bool
+    pub(super) fn stays_in_log<P, R, M>(&self, slabs: &Slabs<P, R, M>, slot: u32) -> bool
     where
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
@@ -166,7 +166,7 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let log = self.logs.messages.as_deref_mut()?;
-        log.take::<Messages<P::Envelope>, M>(&mut slabs.unexpected, key)
+        log.take::<MessageKind<P::Envelope>, M>(&mut slabs.unexpected, key)
     }
 
     /// The receive that takes a message, unlinked, from a [log of all](Self::has_log_of_receives).
@@ -181,7 +181,7 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let log = self.logs.receives.as_deref_mut()?;
-        log.take::<Receives<P>, R>(&mut slabs.posted, key)
+        log.take::<ReceiveKind<P>, R>(&mut slabs.posted, key)
     }
 
     /// Makes sure that there is a slot for a receive in its log; false if it has none.
@@ -194,13 +194,9 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some(log) = on(&mut self.logs.receives) else {
-            return false;
-        };
-        log.make_room::<Receives<P>, R>(&mut slabs.posted, pattern, self.short_limit);
-        self.set_low();
-        self.update_deviations();
-        true
+        let (log, posted) = (&mut self.logs.receives, &mut slabs.posted);
+        let is_on = make_room::<ReceiveKind<P>, R>(log, posted, pattern, self.short_limit);
+        self.after_making_room(is_on)
     }
 
     /// Makes sure that there is a slot for a message in its log; false if it has none.
@@ -213,14 +209,19 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        let Some(log) = on(&mut self.logs.messages) else {
-            return false;
-        };
-        let messages = &mut slabs.unexpected;
-        log.make_room::<Messages<P::Envelope>, M>(messages, envelope, self.short_limit);
-        self.set_low();
-        self.update_deviations();
-        true
+        let (log, messages) = (&mut self.logs.messages, &mut slabs.unexpected);
+        let is_on =
+            make_room::<MessageKind<P::Envelope>, M>(log, messages, envelope, self.short_limit);
+        self.after_making_room(is_on)
+    }
+
+    /// After a log that is on has got room, with which it may end; returns whether it is.
+    fn after_making_room(&mut self, is_on: bool) -> bool {
+        if is_on {
+            self.set_low();
+            self.update_deviations();
+        }
+        is_on
     }
 
     /// Indexes some entries of logs that end.
@@ -234,33 +235,25 @@ impl<B: MatchBits> Index<B> {
         // Once for all of them: each time some buckets are added, if many are needed.
         self.serve(slabs);
         while given > 0
-            && let Some(log) = on(&mut self.logs.receives).filter(|log| log.is_ending())
+            && let Some(slot) =
+                oldest::<ReceiveKind<P>, R>(&mut self.logs.receives, &mut slabs.posted, &mut looks)
         {
-            let Some(slot) = log.take_oldest::<Receives<P>, R>(&mut slabs.posted, &mut looks)
-            else {
-                if log.has_ended(&mut slabs.posted) {
-                    self.set_low();
-                }
-                break;
-            };
             self.move_receive(slabs, slot);
             given -= 1;
         }
         while given > 0
-            && let Some(log) = on(&mut self.logs.messages).filter(|log| log.is_ending())
+            && let Some(slot) = oldest::<MessageKind<P::Envelope>, M>(
+                &mut self.logs.messages,
+                &mut slabs.unexpected,
+                &mut looks,
+            )
         {
-            let messages = &mut slabs.unexpected;
-            let Some(slot) = log.take_oldest::<Messages<P::Envelope>, M>(messages, &mut looks)
-            else {
-                if log.has_ended(messages) {
-                    self.set_low();
-                }
-                break;
-            };
             // Views have it already.
             self.put_message(slabs, slot);
             given -= 1;
         }
+        // One of them may be off now.
+        self.set_low();
         self.update_deviations();
     }
 
@@ -275,7 +268,7 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let log = on(&mut self.logs.receives)?;
-        log.find::<Receives<P>, R>(&mut slabs.posted, key)
+        log.find::<ReceiveKind<P>, R>(&mut slabs.posted, key)
     }
 
     /// The first message in its log with a key; none with a wildcard is looked for there.
@@ -292,7 +285,7 @@ impl<B: MatchBits> Index<B> {
         if key.care != B::ALL {
             return None;
         }
-        log.find::<Messages<P::Envelope>, M>(&mut slabs.unexpected, key)
+        log.find::<MessageKind<P::Envelope>, M>(&mut slabs.unexpected, key)
     }
 
     /// Unlinks a receive if it is in its log; false if it is not.
@@ -305,7 +298,7 @@ impl<B: MatchBits> Index<B> {
         P: Pattern,
         P::Envelope: Envelope<Bits = B>,
     {
-        unlink::<Receives<P>, R>(&mut self.logs.receives, &mut slabs.posted, slot)
+        unlink::<ReceiveKind<P>, R>(&mut self.logs.receives, &mut slabs.posted, slot)
     }
 
     /// Unlinks a message if it is in its log; false if it is not.
@@ -319,7 +312,7 @@ impl<B: MatchBits> Index<B> {
         P::Envelope: Envelope<Bits = B>,
     {
         let messages = &mut slabs.unexpected;
-        unlink::<Messages<P::Envelope>, M>(&mut self.logs.messages, messages, slot)
+        unlink::<MessageKind<P::Envelope>, M>(&mut self.logs.messages, messages, slot)
     }
 
     /// How many keys the table has at most: entries without wildcards that are indexed.
@@ -362,6 +355,36 @@ impl<B: MatchBits> Index<B> {
     }
 }
 
+/// Makes sure that there is a slot in the log of a queue; false if that is off.
+fn make_room<K: Kind, T>(
+    log: &mut Option<Box<Log>>,
+    slab: &mut Slab<K::Stored, T>,
+    stored: K::Stored,
+    slack: u32,
+) -> bool {
+    let Some(log) = on(log) else {
+        return false;
+    };
+    log.make_room::<K, T>(slab, stored, slack);
+    true
+}
+
+/// Takes the oldest entry out of a log that ends, after a look at some slots; or turns off one that has come to its
+/// end.
+fn oldest<K: Kind, T>(
+    log: &mut Option<Box<Log>>,
+    slab: &mut Slab<K::Stored, T>,
+    looks: &mut u32,
+) -> Option<u32> {
+    let log = log.as_deref_mut().filter(|log| log.is_ending())?;
+    let slot = log.take_oldest::<K, T>(slab, looks);
+    if slot.is_none() {
+        log.finish(slab);
+    }
+    slot
+}
+
+/// Unlinks an entry if it is in the log of its queue; false if it is not.
 fn unlink<K: Kind, T>(
     log: &mut Option<Box<Log>>,
     slab: &mut Slab<K::Stored, T>,

@@ -57,7 +57,8 @@ fn likely_wildcards<P: Pattern, R>(receives: &Leaving, posted: &Slab<P, R>) -> u
 }
 
 impl<B: MatchBits> Index<B> {
-    /// Indexes the entries that two windows have released, or begins to, in an empty index. Queues of up
+    /// Begins logs with the entries that two windows have released, where the queues `are_filled`, or indexes them, or
+    /// begins to, in an empty index. Queues of up
     /// to `short_limit` entries are short; longer ones too, if they already had slots.
     ///
     /// Of 4,096 entries an operation moves 819, and may have to look at all the others: as many
@@ -81,15 +82,13 @@ impl<B: MatchBits> Index<B> {
         if are_filled && views == 0 {
             (receives, messages) = self.begin_logs(slabs, receives, messages);
         }
-        let receiving = if self.logs.have_receives() {
-            0
-        } else {
-            slabs.posted.len()
-        };
-        let entries = match self.logs.have_messages() {
-            true => receiving,
-            false => receiving + slabs.unexpected.len(),
-        };
+        let mut entries = 0;
+        if !self.logs.have_receives() {
+            entries += slabs.posted.len();
+        }
+        if !self.logs.have_messages() {
+            entries += slabs.unexpected.len();
+        }
         let wildcards = likely_wildcards(&receives, &slabs.posted);
         self.chains.prepare(entries - wildcards);
         if wildcards > 0 {

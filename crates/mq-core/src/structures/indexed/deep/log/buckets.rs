@@ -15,7 +15,8 @@ const MOST_AT_ONCE: usize = 1 << 17;
 /// Pages of which the places are kept in a table without nodes.
 const PAGES_KEPT: usize = 256;
 
-/// Buckets that are next to each other by the last bits of a hash.
+/// Buckets that are next to each other by the last bits of a hash. They are moved together: which of its group a bucket
+/// is does not depend on how many buckets there are.
 const GROUP: usize = 16;
 
 type Page = Box<[u32; PAGE]>;
@@ -88,7 +89,7 @@ impl Pages {
         }
     }
 
-    /// Frees these pages, which are empty.
+    /// Frees these pages, whose nodes have been moved or have left.
     fn drop_pages(&mut self, numbers: Range<usize>) {
         for page in self.pages.get_mut(numbers).unwrap_or_default() {
             self.made -= usize::from(page.take().is_some());
@@ -123,7 +124,7 @@ pub(super) struct Buckets {
     before: Pages,
     /// How many of those are moved.
     moved: usize,
-    /// Whether there are more than the nodes needed at first, since earlier fillings did.
+    /// Whether there are more than the nodes needed at first, since earlier fillings needed them, and no more since.
     is_remembered: bool,
     /// The most nodes since the table was empty, and in the filling before.
     most: u32,
@@ -181,8 +182,8 @@ impl Buckets {
         self.is_remembered
     }
 
-    /// The first node of a hash's bucket, to be changed, if none has to be moved; `None` where no bucket of the page
-    /// was ever used.
+    /// The first node of a hash's bucket, to be changed; `None` where no bucket of the page was ever used. In a table
+    /// that grows, that of the larger one, which is empty until the whole group is moved: newcomers go to the other.
     #[inline(always)]
     pub(super) fn first_mut(&mut self, hash: u64) -> Option<&mut u32> {
         self.pages.get_mut(self.pages.place(hash))
@@ -191,22 +192,23 @@ impl Buckets {
     /// The first node of a hash's bucket.
     #[inline(always)]
     pub(super) fn first(&self, hash: u64) -> u32 {
-        let pages = self.pages_of(hash);
+        let pages = match self.is_before(hash) {
+            true => &self.before,
+            false => &self.pages,
+        };
         pages.get(pages.place(hash))
     }
 
+    /// Whether the bucket of a hash is one of those that are yet to be moved.
     #[inline(always)]
-    fn pages_of(&self, hash: u64) -> &Pages {
-        match self.is_growing() && self.before.place(hash) >= self.moved {
-            true => &self.before,
-            false => &self.pages,
-        }
+    fn is_before(&self, hash: u64) -> bool {
+        self.is_growing() && self.before.place(hash) >= self.moved
     }
 
     /// Makes a node the first of a hash's bucket.
     #[inline(always)]
     pub(super) fn set_first(&mut self, hash: u64, node: u32) {
-        let pages = match self.is_growing() && self.before.place(hash) >= self.moved {
+        let pages = match self.is_before(hash) {
             true => &mut self.before,
             false => &mut self.pages,
         };

@@ -3,9 +3,9 @@
 use super::{Kind, Log, State};
 use crate::slab::Slab;
 
-/// A log of more than so many buckets ends when there are `SPARSE` of them for each entry left. If it began with
-/// those of earlier fillings, it ends when there are `SPARSE_AT_FIRST`, and as many removals have left so few as
-/// there are then: more than a queue that is being drained has.
+/// A log of more than `SMALL` buckets ends when there are `SPARSE` of them for each entry left. One that began with
+/// those of earlier fillings ends when there are `SPARSE_AT_FIRST`, and only after as many more removals as there are
+/// entries then: a queue that is being drained is empty before.
 const SMALL: usize = 8192;
 const SPARSE: usize = 16;
 const SPARSE_AT_FIRST: usize = 64;
@@ -20,7 +20,7 @@ impl Log {
     }
 
     /// Takes out the first of all entries, after a look at no more than some slots; `None` if it was not met. Then the
-    /// log may have [ended](Self::has_ended).
+    /// log may have to [finish](Self::finish).
     pub(in super::super) fn take_oldest<K: Kind, T>(
         &mut self,
         slab: &mut Slab<K::Stored, T>,
@@ -46,14 +46,12 @@ impl Log {
         None
     }
 
-    /// Whether all entries have been taken out in order: then it is off, after some calls that give its memory back.
-    pub(in super::super) fn has_ended<T: Copy>(&mut self, slab: &mut Slab<T, impl Sized>) -> bool {
-        let has_ended = self.first >= slab.end() && self.buckets.free_some(FREED_AT_ONCE);
-        if has_ended {
+    /// Once all entries have been taken out, gives memory back, some with each call, and then turns off.
+    pub(in super::super) fn finish<T: Copy>(&mut self, slab: &mut Slab<T, impl Sized>) {
+        if self.first >= slab.end() && self.buckets.free_some(FREED_AT_ONCE) {
             slab.seal();
             self.rest();
         }
-        has_ended
     }
 
     /// With this many entries left, there are too many buckets; 0 if there are not many.

@@ -12,8 +12,8 @@ use crate::hash::mix;
 #[derive(Clone, Copy)]
 pub(super) struct Hash {
     factor: u64,
-    /// Where the four bits begin by which keys are next to each other.
-    near: u32,
+    /// Where the four bits begin in which neighbours differ.
+    neighbours_at: u32,
 }
 
 impl fmt::Debug for Hash {
@@ -26,16 +26,17 @@ impl Hash {
     pub(super) const fn new(seed: Seed) -> Self {
         Self {
             factor: seed.factor(),
-            near: 0,
+            neighbours_at: 0,
         }
     }
 
+    /// For a table without entries.
     pub(super) const fn take_another_factor(&mut self) {
         self.factor = mix(self.factor, 1) | 1;
     }
 
-    /// Looks which half of the bits varies more among some entries that came one after another: where its last bits
-    /// are, keys are next to each other from now on.
+    /// Notes in which half of the bits entries that came one after another differ more often: keys that differ only in
+    /// the last four bits of that half get buckets next to each other. For a table without entries.
     pub(super) fn suit<B: MatchBits>(&mut self, all: impl Iterator<Item = B>) {
         const SOME: usize = 64;
         const LOWER: u64 = u32::MAX as u64;
@@ -47,15 +48,16 @@ impl Hash {
             lower += u32::from(word & LOWER != 0);
             last = bits;
         }
-        self.near = if upper > lower { 32 } else { 0 };
+        self.neighbours_at = if upper > lower { 32 } else { 0 };
     }
 
     /// The hash of the bits of an entry: its upper bits count, and the last four.
     #[inline(always)]
     pub(super) fn of<B: MatchBits>(self, bits: B) -> u64 {
         let word = bits.fold(self.factor);
-        let near = word >> (self.near % u64::BITS) & 15;
-        let rest = word & !(15 << (self.near % u64::BITS));
-        rest.wrapping_mul(self.factor) & !15 | near
+        let at = self.neighbours_at % u64::BITS;
+        let last = word >> at & 15;
+        let rest = word & !(15 << at);
+        rest.wrapping_mul(self.factor) & !15 | last
     }
 }

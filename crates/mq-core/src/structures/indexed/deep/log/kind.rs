@@ -31,9 +31,9 @@ pub(in super::super) trait Kind {
 }
 
 /// Posted receives.
-pub(in super::super) struct Receives<P>(PhantomData<P>);
+pub(in super::super) struct ReceiveKind<P>(PhantomData<P>);
 
-impl<P: Pattern> Kind for Receives<P> {
+impl<P: Pattern> Kind for ReceiveKind<P> {
     type Stored = P;
     type Bits = BitsOf<P>;
 
@@ -52,9 +52,9 @@ impl<P: Pattern> Kind for Receives<P> {
 }
 
 /// Unexpected messages.
-pub(in super::super) struct Messages<E>(PhantomData<E>);
+pub(in super::super) struct MessageKind<E>(PhantomData<E>);
 
-impl<E: Envelope> Kind for Messages<E> {
+impl<E: Envelope> Kind for MessageKind<E> {
     type Stored = E;
     type Bits = E::Bits;
 

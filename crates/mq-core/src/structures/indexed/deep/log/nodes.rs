@@ -6,11 +6,11 @@ use super::kind::Kind;
 use crate::slab::Slab;
 
 /// The entries of one queue as nodes, which are their slots. The links are those of the slab; `chain` is `home`.
-pub(super) struct Logged<'a, K: Kind, T> {
+pub(super) struct Chained<'a, K: Kind, T> {
     pub(super) slab: &'a mut Slab<K::Stored, T>,
 }
 
-impl<K: Kind, T> Nodes for Logged<'_, K, T> {
+impl<K: Kind, T> Nodes for Chained<'_, K, T> {
     type Key = Key<K::Bits>;
 
     #[inline(always)]
