@@ -21,7 +21,7 @@ pub use self::budget::{Budget, HighWater, Used};
 pub(crate) use self::common_budget::CommonBudget;
 use self::directory::Directory;
 use self::ledger::Ledger;
-use self::object::{Object, Shared, own_for_message};
+use self::object::{Object, Shared, serves_own};
 pub use self::options::{ContextOptions, EngineOptions};
 pub use self::terms::ContextTerms;
 pub(crate) use self::terms::Terms;
@@ -175,8 +175,8 @@ impl<Q: MatchQueues> Engine<Q> {
     }
 
     /// The queues for a message from `source`, or for a receive that names this source and its whole tag, looked up
-    /// by the number of the context alone: the quickest way, which finds them if contexts are numbered from 0 and no
-    /// budget counts their messages. `None` is not an error: ask [`queues_for_message`](Self::queues_for_message) or
+    /// by the number of the context alone: the quickest way, which finds those of contexts below 4,096 if no budget
+    /// counts their messages. `None` is not an error: ask [`queues_for_message`](Self::queues_for_message) or
     /// [`queues_for_receive`](Self::queues_for_receive) then, which find all queues and report errors.
     #[inline(always)]
     pub fn queues_by_number(
@@ -184,7 +184,12 @@ impl<Q: MatchQueues> Engine<Q> {
         context: impl Into<ContextId>,
         source: impl Into<Rank>,
     ) -> Option<&mut Q> {
-        own_for_message(&mut self.objects, context.into(), source.into())
+        let (id, source) = (context.into(), source.into());
+        let object = match serves_own(&self.objects, id, source) {
+            true => id.0 as usize,
+            false => self.directory.quick(id, source)?.object(),
+        };
+        Some(&mut self.objects.get_mut(object)?.queues)
     }
 }
 

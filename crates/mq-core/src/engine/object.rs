@@ -50,6 +50,13 @@ impl<Q> Object<Q> {
     }
 }
 
+/// Whether the object with a context's number serves that context, and this sender exists there.
+#[inline(always)]
+pub(super) fn serves_own<Q>(objects: &[Object<Q>], id: ContextId, source: Rank) -> bool {
+    let object = objects.get(id.0 as usize);
+    object.is_some_and(|object| source.0 < object.ranks)
+}
+
 /// The queues for a message, if the object with the context's number serves that context. On `None`
 /// the caller asks the directory.
 #[inline(always)]

@@ -162,16 +162,20 @@ fn one_context_is_purged_and_no_other_whether_or_not_they_share_queues() {
 #[test]
 fn queues_by_number_are_those_of_the_context_or_none() {
     let mut engine: Engine<Queues> = Engine::new();
-    for context in [0, 1, 5000] {
+    for context in [0, 1, 70, 5000] {
         let made = engine.create_context(context, ContextOptions::new().size(4));
         made.expect("a fresh context");
     }
-    let queues = engine.queues_by_number(1, 3).expect("numbered from 0");
-    queues.queue_receive(MpiPattern::new(1, 3, 7), 42);
-    let arrival = engine.arrive(MpiEnvelope::new(1, 3, 7), vec![]);
-    assert!(matches!(arrival, Ok(Arrive::Matched { receive: 42, .. })));
-    // No such rank, no such context, one that the directory knows.
-    for (context, source) in [(1, 4), (2, 0), (5000, 0)] {
+    // One with the number of its object, and one with another.
+    for context in [1, 70] {
+        let queues = engine.queues_by_number(context, 3);
+        let queues = queues.expect("a number below 4,096");
+        queues.queue_receive(MpiPattern::new(context, 3, 7), 42);
+        let arrival = engine.arrive(MpiEnvelope::new(context, 3, 7), vec![]);
+        assert!(matches!(arrival, Ok(Arrive::Matched { receive: 42, .. })));
+    }
+    // No such rank, no such context, one that is found by hash. The object with number 2 is that of context 70.
+    for (context, source) in [(1, 4), (70, 4), (2, 0), (71, 0), (5000, 0)] {
         assert!(engine.queues_by_number(context, source).is_none());
     }
     let budget = Budget::UNLIMITED.entries(1);

@@ -41,7 +41,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let Some(index) = index_in(&mut self.finders) else {
             return without_finders(NIL);
         };
-        if index.is_near_whatever_is_posted() {
+        if index.has_near_messages() {
             match index.take_message_quick(&self.slabs, key) {
                 QuickSearch::Found(node) => {
                     meter.visited(Queue::Unexpected, 1);
@@ -78,7 +78,7 @@ impl<P: Pattern, R, M> Indexed<P, R, M> {
         let Some(index) = index_in(&mut self.finders) else {
             return without_finders(NIL);
         };
-        if index.is_near() {
+        if index.has_near_receives() {
             let key = Key::exact(envelope.context(), envelope.bits());
             match index.take_receive_quick(&self.slabs, key) {
                 // The node of a receive is its slot.

@@ -79,6 +79,16 @@ impl Deviations {
     }
 
     #[inline(always)]
+    const fn has_near_messages(self) -> bool {
+        self.0 & (Self::MOVING | Self::VIEWS | Self::WIDE | Self::LOG_OF_MESSAGES) == 0
+    }
+
+    #[inline(always)]
+    const fn has_near_receives(self) -> bool {
+        self.0 & !Self::LOG_OF_MESSAGES == 0
+    }
+
+    #[inline(always)]
     const fn has_only_wildcards(self) -> bool {
         self.0 & !(Self::WILDCARDS | Self::VIEWS | Self::WIDE) == 0
     }
@@ -162,6 +172,20 @@ impl<B: MatchBits> Index<B> {
     #[inline(always)]
     pub(in super::super) const fn is_near_whatever_is_posted(&self) -> bool {
         self.deviations.is_near_whatever_is_posted()
+    }
+
+    /// Whether the messages are all in the table and in no views, and all buckets are near: that is all that a fully
+    /// specified receive has to look at, even if the receives have a log.
+    #[inline(always)]
+    pub(in super::super) const fn has_near_messages(&self) -> bool {
+        self.deviations.has_near_messages()
+    }
+
+    /// Whether the receives are all in the table, none with a wildcard, and all buckets are near: that is all that a
+    /// message has to look at, even if the messages have a log.
+    #[inline(always)]
+    pub(in super::super) const fn has_near_receives(&self) -> bool {
+        self.deviations.has_near_receives()
     }
 
     /// Whether posted wildcards, all of them of some class, and views are all that a step has to
