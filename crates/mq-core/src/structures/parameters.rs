@@ -8,7 +8,8 @@ use crate::config::Tuning;
 
 /// A parameter of one structure or more that users can set by name, in a [`Choice`](super::Choice).
 ///
-/// Its name is that of the field of [`Tuning`]. The groups of `clusters` are the one field that no text sets.
+/// Its name is that of the field of [`Tuning`]. The groups of `clusters`, and `own`, are the fields that no
+/// text sets.
 #[derive(Debug)]
 pub struct Parameter {
     name: &'static str,

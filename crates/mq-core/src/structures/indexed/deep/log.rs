@@ -25,6 +25,10 @@ use crate::slab::{Entry, Leaving, MORE, NEAR, NIL, Slab};
 /// these.
 const MOVED_AT_ONCE: usize = MORE as usize / 4;
 
+/// Groups that are moved with a removal that is not the quickest: none is until its bucket is moved, and a queue may be
+/// drained as soon as its table has begun to grow.
+const MOVED_WITH_REMOVAL: usize = 1;
+
 /// Factors that are tried until one spreads the keys well.
 const TRIES: u8 = 8;
 
@@ -234,17 +238,7 @@ impl Log {
         let end = slab.end().min(self.linked + LINKED_AT_ONCE);
         self.link::<K, T>(slab, end);
         self.buckets.serve(slab.len() + MORE);
-        if self.buckets.is_growing() {
-            let hash = self.hash;
-            let next = |slab: &Slab<K::Stored, T>, slot| {
-                let entry = slab.entry_inline(slot);
-                (hash.of(K::bits(&entry.key)), entry.home)
-            };
-            let link = |slab: &mut Slab<K::Stored, T>, slot, before| {
-                slab.entry_inline_mut(slot).home = before;
-            };
-            self.buckets.move_some(MOVED_AT_ONCE, slab, next, link);
-        }
+        self.move_buckets::<K, T>(slab, MOVED_AT_ONCE);
         let len = slab.len();
         let slots = slab.end() - NEAR as u32 + self.near_slots;
         let stays_long = slots > len + len / 2 + slack;
@@ -252,6 +246,23 @@ impl Log {
             self.end();
         }
         slab.extend(stored);
+    }
+
+    /// Moves some groups of buckets, if the table grows.
+    #[inline]
+    fn move_buckets<K: Kind, T>(&mut self, slab: &mut Slab<K::Stored, T>, groups: usize) {
+        if !self.buckets.is_growing() {
+            return;
+        }
+        let hash = self.hash;
+        let next = |slab: &Slab<K::Stored, T>, slot| {
+            let entry = slab.entry_inline(slot);
+            (hash.of(K::bits(&entry.key)), entry.home)
+        };
+        let link = |slab: &mut Slab<K::Stored, T>, slot, before| {
+            slab.entry_inline_mut(slot).home = before;
+        };
+        self.buckets.move_some(groups, slab, next, link);
     }
 
     /// Takes the first entry with a key, where the index has none of the queue.
@@ -282,6 +293,7 @@ impl Log {
         slab: &mut Slab<K::Stored, T>,
         key: Key<K::Bits>,
     ) -> Option<u32> {
+        self.move_buckets::<K, T>(slab, MOVED_WITH_REMOVAL);
         let At { hash, probe } = self.search::<K, T>(slab, key)?;
         let nodes = &mut Chained::<K, T> { slab };
         if let Some(first) = chains::unlink_first(nodes, probe) {
