@@ -65,7 +65,7 @@ pub enum Error {
     /// `SharedEngine::update_context`.
     #[error(
         "context {0} is divided by its promises no_any_source and no_any_tag; withdraw them only \
-         while nothing is queued in it"
+         while its shards are empty"
     )]
     PromisesInUse(ContextId),
     /// The budget of unexpected messages is used up.

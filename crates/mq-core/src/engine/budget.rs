@@ -169,8 +169,9 @@ impl HighWater {
         self
     }
 
-    /// Marks in bytes, by the `weigh` of [`Budget::bytes`]. `high` is at least 1, and `low` below it; a `high` of
-    /// `u64::MAX` is never reached, and has no low mark.
+    /// Marks in bytes, by the `weigh` of [`Budget::bytes`]: without that they are never reached, as messages weigh
+    /// nothing then. For marks without a limit, set the limit to `u64::MAX`. `high` is at least 1, and `low` below it;
+    /// a `high` of `u64::MAX` is never reached, and has no low mark.
     #[must_use]
     pub const fn bytes(mut self, high: u64, low: u64) -> Self {
         let high = if high == 0 { 1 } else { high };

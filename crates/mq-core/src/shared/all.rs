@@ -6,7 +6,7 @@ use super::sync::MutexGuard;
 use crate::config::Config;
 use crate::envelope::ContextId;
 use crate::handle::{Handle, MessageHandle};
-use crate::queues::{Entry, EntryOf, EnvelopeOf, MatchQueues, SeenMessageOf, TakenMessageOf};
+use crate::queues::{Entry, EntryOf, EnvelopeOf, FoundMessageOf, MatchQueues, TakenMessageOf};
 
 /// The locks that an operation holds.
 pub(super) enum Held<'a, Q> {
@@ -64,7 +64,7 @@ impl<Q: MatchQueues> All<'_, Q> {
     }
 
     /// Shows the message that [`extract`](Self::extract) would take.
-    pub(super) fn probe(&mut self, pattern: &Q::Pattern) -> Option<SeenMessageOf<'_, Q>> {
+    pub(super) fn find(&mut self, pattern: &Q::Pattern) -> Option<FoundMessageOf<'_, Q>> {
         let shard = match self.undivided.queues.probe(pattern) {
             Some(_) => None,
             None => Some(self.earliest(pattern)?.1),
@@ -73,8 +73,8 @@ impl<Q: MatchQueues> All<'_, Q> {
         // if that receive names the sender it was shown, only this keeps the senders level.
         self.level();
         match shard {
-            None => self.undivided.queues.probe(pattern),
-            Some(index) => self.shards[index].queues.probe(pattern),
+            None => self.undivided.queues.find(pattern),
+            Some(index) => self.shards[index].queues.find(pattern),
         }
     }
 

@@ -88,26 +88,26 @@ impl<Q: MatchQueues> Context<Q> {
         Ok(taken)
     }
 
-    pub(super) fn probe_with<T>(
+    pub(super) fn find_with<T>(
         &self,
         life: MeantLife,
         pattern: &Q::Pattern,
-        see: impl FnOnce(EnvelopeOf<Q>, &Q::Message) -> T,
+        see: impl FnOnce(MessageHandle, EnvelopeOf<Q>, &Q::Message) -> T,
     ) -> Result<Option<T>, Error> {
         let mut held = self.hold_for_pattern(life, pattern)?;
-        let seen = match &mut held {
+        let found = match &mut held {
             Held::One(_, place) => {
                 if place.elders > 0 {
                     let mut undivided = self.undivided();
-                    if let Some((envelope, message)) = undivided.queues.probe(pattern) {
-                        return Ok(Some(see(envelope, message)));
+                    if let Some((name, envelope, message)) = undivided.queues.find(pattern) {
+                        return Ok(Some(see(name, envelope, message)));
                     }
                 }
-                place.queues.probe(pattern)
+                place.queues.find(pattern)
             }
-            Held::All(all) => all.probe(pattern),
+            Held::All(all) => all.find(pattern),
         };
-        Ok(seen.map(|(envelope, message)| see(envelope, message)))
+        Ok(found.map(|(name, envelope, message)| see(name, envelope, message)))
     }
 
     #[inline(always)]

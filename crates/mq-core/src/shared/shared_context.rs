@@ -130,7 +130,20 @@ impl<Q: MatchQueues> SharedContext<Q> {
         pattern: &Q::Pattern,
         see: impl FnOnce(EnvelopeOf<Q>, &Q::Message) -> T,
     ) -> Result<Option<T>, Error> {
-        self.context.probe_with(Some(self.life), pattern, see)
+        self.find_with(pattern, |_, envelope, message| see(envelope, message))
+    }
+
+    /// Shows an unexpected message and its handle to `see`: see
+    /// [`SharedEngine::find_with`](super::SharedEngine::find_with).
+    ///
+    /// # Errors
+    /// As for the method of [`SharedEngine`](super::SharedEngine), and [`Error::OtherContext`].
+    pub fn find_with<T>(
+        &self,
+        pattern: &Q::Pattern,
+        see: impl FnOnce(MessageHandle, EnvelopeOf<Q>, &Q::Message) -> T,
+    ) -> Result<Option<T>, Error> {
+        self.context.find_with(Some(self.life), pattern, see)
     }
 
     /// Takes an unexpected message out: see

@@ -77,7 +77,38 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         pattern: &Q::Pattern,
         see: impl FnOnce(EnvelopeOf<Q>, &Q::Message) -> T,
     ) -> Result<Option<T>, Error> {
-        self.find(pattern.context())?.probe_with(None, pattern, see)
+        self.find_with(pattern, |_, envelope, message| see(envelope, message))
+    }
+
+    /// [`probe_with`](Self::probe_with), which also shows the message's handle: by it, [`take`](Self::take) removes
+    /// this very message, unless another thread has taken it in between. For a thread that looks at a message before
+    /// it decides whether to take it.
+    ///
+    /// ```
+    /// use mq_core::mpi::{MpiEnvelope, MpiPattern};
+    /// use mq_core::shared::SharedEngine;
+    /// use mq_core::structures::Indexed;
+    /// use mq_core::{ContextOptions, Source};
+    ///
+    /// let engine: SharedEngine<Indexed<MpiPattern, u32, Vec<u8>>> = SharedEngine::new();
+    /// engine.create_context(0, ContextOptions::new())?;
+    /// let _ = engine.arrive(MpiEnvelope::new(0, 1, 7), vec![0; 64])?;
+    /// let room = 100;
+    /// let any = MpiPattern::new(0, Source::Any, 7);
+    /// let fits = engine.find_with(&any, |handle, _, bytes| (bytes.len() <= room).then_some(handle))?;
+    /// let taken = fits.flatten().and_then(|handle| engine.take(handle));
+    /// assert_eq!(taken.map(|(_, bytes)| bytes.len()), Some(64));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`post`](Self::post).
+    pub fn find_with<T>(
+        &self,
+        pattern: &Q::Pattern,
+        see: impl FnOnce(MessageHandle, EnvelopeOf<Q>, &Q::Message) -> T,
+    ) -> Result<Option<T>, Error> {
+        self.find(pattern.context())?.find_with(None, pattern, see)
     }
 
     /// Takes an unexpected message out: see [`MatchQueues::extract`].
@@ -106,8 +137,9 @@ impl<Q: MatchQueues> SharedEngine<Q> {
         self.directory.get(handle.context())?.cancel(None, handle)
     }
 
-    /// Takes an unexpected message out by the handle that [`visit`](Self::visit) has shown; `None` if it has already
-    /// left the queue. For a message that has waited too long, say, and that nobody is to receive.
+    /// Takes an unexpected message out by the handle that [`visit`](Self::visit) or [`find_with`](Self::find_with) has
+    /// shown; `None` if it has already left the queue. For a message that has waited too long, say, and that
+    /// nobody is to receive.
     ///
     /// ```
     /// use mq_core::mpi::MpiEnvelope;

@@ -150,7 +150,7 @@ fn whoever_arrives_after_an_elder_was_taken_by_any_source_is_later_than_all_that
 
 fn probed(context: &Context<Queues>, source: Source) -> Option<u32> {
     let pattern = MpiPattern::new(0, source, 7);
-    let seen = context.probe_with(None, &pattern, |envelope, _| envelope.source().0);
+    let seen = context.find_with(None, &pattern, |_, envelope, _| envelope.source().0);
     seen.unwrap()
 }
 

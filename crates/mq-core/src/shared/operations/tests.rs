@@ -18,7 +18,7 @@ fn every_operation_for_any_source_counts_against_dividing() {
         context.begin(terms, Config::default()).unwrap();
         let any = MpiPattern::new(0, Source::Any, 7);
         let _ = context.post(None, any, 0).unwrap();
-        context.probe_with(None, &any, |_, _| ()).unwrap();
+        context.find_with(None, &any, |_, _, _| ()).unwrap();
         context.extract(None, &any).unwrap();
         let _ = context.post(None, MpiPattern::new(0, 1, 7), 0).unwrap();
         assert_eq!(context.undivided().pressure.wildcards(), 3);
