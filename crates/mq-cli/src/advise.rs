@@ -15,10 +15,11 @@ use self::evidence::Evidence;
 use self::verdict::Verdict;
 use crate::cli::{AdviseOptions, Format};
 use crate::error::Error;
-use crate::input::{CheckedTrace, LoadedTrace};
+use crate::input::{CheckedTrace, LoadedTrace, Reading};
 use crate::replay::{self, Replayed};
 use crate::report::Fields;
 use crate::stats::Summary;
+use crate::stopping::{self, Kept};
 use crate::{input, report, stats, trace_names};
 
 /// The advice on one trace, or on all together. The fields are keys of the JSON output.
@@ -53,8 +54,9 @@ struct OfOne {
 #[derive(Serialize)]
 struct Output {
     traces: Vec<Advice>,
-    /// As if one process had run all traces in sequence.
-    together: Advice,
+    /// As if one process had run all traces in sequence; not there if some were left undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    together: Option<Advice>,
 }
 
 /// Advises on the traces; returns whether all pairings were reproduced.
@@ -62,53 +64,125 @@ pub(crate) fn run(options: &AdviseOptions) -> Result<bool, Error> {
     let (traces, mut reading) = input::traces(&options.traces)?;
     let choices = choices(replay::structures(&options.timed, &traces)?, &traces);
     let native = native::common_structure(&traces);
+    let repetitions = options.timed.repeat as usize;
+    let kept = Kept::new(Shown::new(options, traces.len()), Shown::stopped);
+    let advised = advise_on_all(traces, &mut reading, &choices, repetitions, &kept);
+    kept.show(|shown| match advised {
+        Err(Error::ClosedPipe) => reading.verdict().map(|()| shown.reproduced),
+        Err(error) => {
+            // The failure before is the one that is told.
+            let _ = shown.give_up();
+            Err(error)
+        }
+        Ok(()) if shown.advices.is_empty() => reading.verdict().map(|()| shown.reproduced),
+        Ok(()) => {
+            match shown.end(native, repetitions) {
+                Err(Error::ClosedPipe) => {}
+                ended => ended?,
+            }
+            reading.verdict()?;
+            Ok(shown.reproduced)
+        }
+    })
+}
+
+/// Replays the traces one after the other, and keeps the advice on each.
+fn advise_on_all(
+    traces: Vec<CheckedTrace>,
+    reading: &mut Reading,
+    choices: &[Choice],
+    repetitions: usize,
+    kept: &Kept<Shown>,
+) -> Result<(), Error> {
     let paths: Vec<&str> = traces.iter().map(|trace| &*trace.facts.name).collect();
     let labels = trace_names::labels(&paths);
-    let repetitions = options.timed.repeat as usize;
-    let mut reproduced = true;
-    let mut advices = Vec::with_capacity(traces.len());
     for (checked, label) in traces.into_iter().zip(&labels) {
         let Some(loaded) = reading.read(checked)? else {
             continue;
         };
-        let (replayed, same) = replay::replay(&loaded, &choices, repetitions);
+        let (replayed, same) = replay::replay(&loaded, choices, repetitions);
         let LoadedTrace { trace, ended_early } = loaded;
-        reproduced &= same;
         let summary = stats::describe(&trace, ended_early, None)?;
         let advice = Advice::on(&trace, summary, &replayed, label, repetitions);
-        if options.format == Format::Table && !options.summary {
-            let separator = if advices.is_empty() { "" } else { "\n" };
-            let text = table::render(&replayed, &advice, repetitions);
-            if !has_reader(report::print(&format!("{separator}{text}")))? {
-                return reading.verdict().map(|()| reproduced);
-            }
-        }
-        advices.push(advice);
+        kept.with(|shown| {
+            shown.reproduced &= same;
+            shown.add(advice, &replayed, repetitions)
+        })?;
     }
-    if advices.is_empty() {
-        return reading.verdict().map(|()| reproduced);
-    }
-    let together = Advice::together(&advices, native, repetitions);
-    let printed = match options.format {
-        Format::Table if options.summary => report::print(&table::together(&together)),
-        Format::Table if advices.len() == 1 => Ok(()),
-        Format::Table => report::print(&format!("\n{}", table::together(&together))),
-        Format::Json if options.summary => report::print_json(&together),
-        Format::Json => report::print_json(&Output {
-            traces: advices,
-            together,
-        }),
-    };
-    has_reader(printed)?;
-    reading.verdict()?;
-    Ok(reproduced)
+    Ok(())
 }
 
-/// Whether the output still has a reader.
-fn has_reader(printed: Result<(), Error>) -> Result<bool, Error> {
-    match printed {
-        Err(Error::ClosedPipe) => Ok(false),
-        printed => printed.map(|()| true),
+/// The advice so far. In a table, that on each trace is printed as soon as it is known.
+struct Shown {
+    format: Format,
+    is_summary: bool,
+    advices: Vec<Advice>,
+    /// Whether all pairings were reproduced.
+    reproduced: bool,
+    /// The traces that are to be replayed.
+    traces: usize,
+}
+
+impl Shown {
+    fn new(options: &AdviseOptions, traces: usize) -> Self {
+        Self {
+            format: options.format,
+            is_summary: options.summary,
+            advices: Vec::with_capacity(traces),
+            reproduced: true,
+            traces,
+        }
+    }
+
+    fn add(
+        &mut self,
+        advice: Advice,
+        replayed: &Replayed,
+        repetitions: usize,
+    ) -> Result<(), Error> {
+        let printed = match self.format {
+            Format::Table if !self.is_summary => {
+                let separator = if self.advices.is_empty() { "" } else { "\n" };
+                let text = table::render(replayed, &advice, repetitions);
+                report::print(&format!("{separator}{text}"))
+            }
+            _ => Ok(()),
+        };
+        self.advices.push(advice);
+        printed
+    }
+
+    /// Prints what is to be said of all traces, after the last.
+    fn end(&mut self, native: Option<Kind>, repetitions: usize) -> Result<(), Error> {
+        let together = Advice::together(&self.advices, native, repetitions);
+        match self.format {
+            Format::Table if self.is_summary => report::print(&table::together(&together)),
+            Format::Table if self.advices.len() == 1 => Ok(()),
+            Format::Table => report::print(&format!("\n{}", table::together(&together))),
+            Format::Json if self.is_summary => report::print_json(&together),
+            Format::Json => self.print_list(Some(together)),
+        }
+    }
+
+    /// Prints the advice on each trace that was replayed, if nobody has seen it yet. That on some together would be
+    /// taken for that on all.
+    fn give_up(&mut self) -> Result<(), Error> {
+        match self.format {
+            Format::Json if !self.is_summary && !self.advices.is_empty() => self.print_list(None),
+            _ => Ok(()),
+        }
+    }
+
+    fn print_list(&mut self, together: Option<Advice>) -> Result<(), Error> {
+        let traces = std::mem::take(&mut self.advices);
+        report::print_json(&Output { traces, together })
+    }
+
+    /// Shows what is known when a signal ends the command.
+    fn stopped(&mut self, signal: i32) {
+        let done = self.advices.len();
+        let shown = [self.give_up()];
+        stopping::tell(signal, done, self.traces, "traces", &shown);
     }
 }
 

@@ -67,14 +67,17 @@ fn missing((job, found): (&Job, &BTreeMap<u64, Vec<&str>>)) -> Option<String> {
     let mut named: Vec<String> = absent.take(NAMED).map(count).collect();
     // The others are only counted: a header may give any number.
     let more = lacking - named.len() as u64;
-    let verb = if lacking == 1 { "is" } else { "are" };
+    let (rank, verb) = match lacking {
+        1 => ("rank", "is"),
+        _ => ("ranks", "are"),
+    };
     let more = match more {
         0 if named.len() > 1 => format!(" and {}", named.pop().unwrap_or_default()),
         0 => String::new(),
         more => format!(" and {} more", count(more)),
     };
     Some(format!(
-        "traces of {} of {} ranks{}: {}{more} {verb} missing",
+        "traces of {} of {} ranks{}: {rank} {}{more} {verb} missing",
         count(found.len()),
         count(job.ranks),
         of_job(job),
@@ -126,14 +129,18 @@ mod tests {
     #[test]
     fn missing_ranks_are_named_and_counted() {
         assert_eq!(said("2", &["0", "1", "1"]), [""; 0]);
-        let one = "traces of 3 of 4 ranks: 2 is missing";
+        let one = "traces of 3 of 4 ranks: rank 2 is missing";
         assert_eq!(said("4", &["0", "1", "3"]), [one]);
-        let two = "traces of 2 of 4 ranks: 1 and 3 are missing";
+        let two = "traces of 2 of 4 ranks: ranks 1 and 3 are missing";
         assert_eq!(said("4", &["2", "0"]), [two]);
-        let many = "traces of 1 of 4,294,967,295 ranks: 0, 1, 3 and 4,294,967,291 more are missing";
+        let many =
+            "traces of 1 of 4,294,967,295 ranks: ranks 0, 1, 3 and 4,294,967,291 more are missing";
         assert_eq!(said("4294967295", &["2"]), [many]);
         // Not a rank of that job, and no numbers.
-        assert_eq!(said("1", &["7"]), ["traces of 0 of 1 ranks: 0 is missing"]);
+        assert_eq!(
+            said("1", &["7"]),
+            ["traces of 0 of 1 ranks: rank 0 is missing"]
+        );
         assert_eq!(said("many", &["0"]), [""; 0]);
         assert_eq!(missing(&[Fields::of(&Header::new())]), [""; 0]);
         let generated = Header::new().with("source", "generated").with("rank", 0);
@@ -148,7 +155,7 @@ mod tests {
             Fields::of(&header.with("job", job))
         };
         let headers = [header(0, "a"), header(0, "b"), header(1, "a")];
-        let expected = ["traces of 1 of 2 ranks of job b: 1 is missing"];
+        let expected = ["traces of 1 of 2 ranks of job b: rank 1 is missing"];
         assert_eq!(missing(&headers), expected);
     }
 

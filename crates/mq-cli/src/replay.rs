@@ -5,7 +5,7 @@ pub(crate) mod table;
 use std::path::PathBuf;
 
 use mq_core::structures::{Choice, Kind};
-use mq_trace::{Report, check};
+use mq_trace::{ListSearch, ListSearches, Report, Trace, check};
 use serde::Serialize;
 
 use crate::cli::{Format, ReplayOptions, Timed};
@@ -206,6 +206,24 @@ pub(crate) fn fits(kind: Kind, traces: &[CheckedTrace]) -> bool {
     kind != Kind::Array || !traces.iter().any(|trace| trace.facts.has_too_many_ranks())
 }
 
+/// Entries that `list` compares in one replay, at most, if nobody has asked for its time: half a minute or less.
+const MOST_OF_LIST: u64 = 20_000_000_000;
+
+/// Whether `list`, for which nobody has asked, is timed all the same, to compare with.
+fn is_for_a_list(trace: &Trace) -> bool {
+    let searches = ListSearches::of(trace);
+    let visited = searches.map_or(0, |all| all.map(ListSearch::visited).sum());
+    if visited > MOST_OF_LIST {
+        say(&format!(
+            "{}: `list` would compare {} entries in each repetition and is not timed; name it with --structure to \
+             compare with it",
+            trace.name(),
+            report::count(visited)
+        ));
+    }
+    visited <= MOST_OF_LIST
+}
+
 /// Checks and times one trace; the second value says whether all pairings were reproduced.
 pub(crate) fn replay(
     loaded: &LoadedTrace,
@@ -215,7 +233,7 @@ pub(crate) fn replay(
     let trace = &loaded.trace;
     let mut to_time = choices.to_vec();
     let list = Choice::from(Kind::List);
-    if !choices.contains(&list) {
+    if !choices.contains(&list) && is_for_a_list(trace) {
         to_time.push(list);
     }
     let steps = choices.len() + (to_time.len() + 1) * (repetitions + 1);

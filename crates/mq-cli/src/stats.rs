@@ -8,14 +8,15 @@ mod traffic;
 
 use std::path::PathBuf;
 
+use indicatif::ProgressBar;
 use mq_core::structures::Kind;
-use mq_trace::{Operation, Sample, Trace, check_with};
+use mq_trace::{ListSearches, Operation, Trace, check_with};
 use serde::Serialize;
 
 use self::all::{All, Named};
 pub(crate) use self::lengths::Lengths;
 pub(crate) use self::searches::Searched;
-use self::searches::{SearchLengths, Searches};
+use self::searches::{SearchLengths, Searches, no_memory};
 pub(crate) use self::traffic::Traffic;
 use crate::cli::{Format, StatsOptions};
 use crate::error::Error;
@@ -41,7 +42,7 @@ pub(crate) struct Summary {
     /// Why it ends before what it records, if it does.
     pub(crate) ended_early: Option<String>,
     operations: usize,
-    /// Operations that `list` decides differently from the recording.
+    /// Operations that MPI's rules decide differently from the recording.
     mismatches: usize,
     /// The library that wrote it, if that is known.
     #[serde(skip)]
@@ -183,8 +184,8 @@ impl Printer {
     }
 }
 
-/// Replays a trace through `list` and counts. `ended_early` is why it ends before what it records, if it does; its
-/// queue lengths are added to `lengths`.
+/// Replays a trace and counts. `ended_early` is why it ends before what it records, if it does; its queue lengths are
+/// added to `lengths`.
 pub(crate) fn describe(
     trace: &Trace,
     ended_early: Option<String>,
@@ -192,25 +193,15 @@ pub(crate) fn describe(
 ) -> Result<Summary, Error> {
     let operations = trace.operations();
     let bar = progress::bar(operations.len() as u64, &trace_names::label(trace.name()));
-    let arrivals = trace.messages() as usize;
-    let mut posted = Searches::with_room_for(arrivals, trace)?;
-    let mut unexpected = Searches::with_room_for(operations.len() - arrivals, trace)?;
-    let mut observe = |sample: Sample| {
-        match operations[sample.operation] {
-            Operation::Arrive { .. } => posted.add(sample.posted_visited),
-            Operation::Post { .. } | Operation::Probe { .. } => {
-                unexpected.add(sample.unexpected_visited);
-            }
-            Operation::Cancel { .. } => {}
-        }
+    let report = check_with(trace, Kind::default(), &mut |sample| {
         if let Some(lengths) = &mut lengths {
             lengths.add(sample.operation, sample.posted, sample.unexpected);
         }
         if sample.operation.is_multiple_of(STEP) {
             bar.set_position(sample.operation as u64);
         }
-    };
-    let report = check_with(trace, Kind::List, &mut observe);
+    });
+    let (posted, unexpected) = searches_of_a_list(trace, report.mismatches == 0, &bar)?;
     let library = Library::of(trace.header());
     Ok(Summary {
         trace: trace.name().into(),
@@ -226,4 +217,40 @@ pub(crate) fn describe(
         posted_searches: posted.lengths(),
         unexpected_searches: unexpected.lengths(),
     })
+}
+
+/// How long the searches of both queues are in one list for all communicators. If the recorded outcomes are those that
+/// MPI demands, that follows from them; only otherwise does a list search, which takes the square of a queue's length.
+fn searches_of_a_list(
+    trace: &Trace,
+    outcomes_are_right: bool,
+    bar: &ProgressBar,
+) -> Result<(Searches, Searches), Error> {
+    let operations = trace.operations();
+    let arrivals = trace.messages() as usize;
+    let mut posted = Searches::with_room_for(arrivals, trace)?;
+    let mut unexpected = Searches::with_room_for(operations.len() - arrivals, trace)?;
+    let mut add = |operation: usize, in_posted, in_unexpected| match operations[operation] {
+        Operation::Arrive { .. } => posted.add(in_posted),
+        Operation::Post { .. } | Operation::Probe { .. } => unexpected.add(in_unexpected),
+        Operation::Cancel { .. } => {}
+    };
+    if outcomes_are_right {
+        let searches = ListSearches::of(trace).map_err(|_| no_memory(trace))?;
+        for (operation, search) in searches.enumerate() {
+            add(operation, search.posted, search.unexpected);
+        }
+    } else {
+        check_with(trace, Kind::List, &mut |sample| {
+            add(
+                sample.operation,
+                sample.posted_visited,
+                sample.unexpected_visited,
+            );
+            if sample.operation.is_multiple_of(STEP) {
+                bar.set_position(sample.operation as u64);
+            }
+        });
+    }
+    Ok((posted, unexpected))
 }

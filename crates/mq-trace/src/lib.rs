@@ -7,6 +7,7 @@
 //! - [`Span`], [`Process`]: what a header says of the process that wrote it, and whether it came to its end.
 //! - [`Trace`]: a trace in memory, as a compact array of operations.
 //! - [`check()`]: replays a trace through a structure and compares every pairing.
+//! - [`ListSearches`]: how many entries a list would compare, without a search.
 //! - [`timed`]: replays it again for timing.
 //! - [`Oracle`]: the matching rules as plain code; [`conformance`] compares any structure with it, for
 //!   any sequence of operations.
@@ -31,12 +32,14 @@ pub mod generate;
 mod gzip;
 mod header;
 mod line;
+mod list_searches;
 mod mismatch;
 mod oracle;
 mod origin;
 mod reader;
 mod recorder;
 mod replay;
+mod standing;
 mod trace;
 mod validate;
 mod writer;
@@ -45,6 +48,7 @@ pub use check::{Report, Sample, check, check_queues, check_with, check_within};
 pub use error::{ParseError, TraceError};
 pub use header::Header;
 pub use line::{Line, SourceField, TagField};
+pub use list_searches::{ListSearch, ListSearches};
 pub use mismatch::Mismatch;
 pub use oracle::Oracle;
 pub use origin::{Process, RECORDING, Span, is_of_a_recording, reason_file};

@@ -38,10 +38,18 @@ use crate::writer::TraceWriter;
 #[derive(Debug)]
 pub struct Recorder<W: Write> {
     writer: TraceWriter<W>,
-    communicators: HashMap<u32, u32>,
+    communicators: HashMap<u32, Communicator>,
     last_communicator: u32,
     receives: u32,
     messages: u32,
+}
+
+/// What a context is in the trace.
+#[derive(Debug)]
+struct Communicator {
+    number: u32,
+    /// Its size and this process's rank, once they are written.
+    group: Option<(u32, u32)>,
 }
 
 impl Recorder<File> {
@@ -50,7 +58,7 @@ impl Recorder<File> {
     /// # Errors
     /// The file cannot be created or written.
     pub fn create(path: impl AsRef<Path>, header: &Header) -> io::Result<Self> {
-        Ok(Self::on(TraceWriter::create(path, header)?))
+        Ok(Self::with_writer(TraceWriter::create(path, header)?))
     }
 }
 
@@ -60,10 +68,11 @@ impl<W: Write> Recorder<W> {
     /// # Errors
     /// The stream fails.
     pub fn new(stream: W, header: &Header) -> io::Result<Self> {
-        Ok(Self::on(TraceWriter::new(stream, header)?))
+        Ok(Self::with_writer(TraceWriter::new(stream, header)?))
     }
 
-    fn on(writer: TraceWriter<W>) -> Self {
+    /// Records by a writer, on which nothing but the header was written.
+    pub fn with_writer(writer: TraceWriter<W>) -> Self {
         Self {
             writer,
             communicators: HashMap::new(),
@@ -73,20 +82,35 @@ impl<W: Write> Recorder<W> {
         }
     }
 
-    /// A context was created; its size and this process's rank in it are written if both are known.
+    /// A context was created; its size and this process's rank in it are written if both are known. If they are known
+    /// later, call this again.
     ///
     /// # Errors
-    /// See [`Recorder`].
+    /// [`io::ErrorKind::InvalidInput`] if the context has been recorded with another size or rank: to a trace that is
+    /// another communicator, which begins when the context is [freed](Self::context_freed) and created again, without
+    /// entries. Nothing is written then. Otherwise see [`Recorder`].
     pub fn context_created(&mut self, context: u32, group: Option<(u32, u32)>) -> io::Result<()> {
-        let comm = self.communicator(context);
-        match group {
-            Some((size, my_rank)) if my_rank < size => self.writer.write(&Line::Communicator {
-                comm,
-                size,
-                my_rank,
-            }),
-            _ => Ok(()),
+        let communicator = self.communicator(context);
+        let Some((size, my_rank)) = group.filter(|(size, my_rank)| my_rank < size) else {
+            return Ok(());
+        };
+        match communicator.group {
+            Some(known) if known == (size, my_rank) => return Ok(()),
+            Some((known_size, known_rank)) => {
+                let reason = format!(
+                    "context {context} has been recorded with size {known_size} and own rank {known_rank}, and cannot \
+                     have size {size} and own rank {my_rank} in the same trace unless it is freed before"
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+            }
+            None => communicator.group = Some((size, my_rank)),
         }
+        let comm = communicator.number;
+        self.writer.write(&Line::Communicator {
+            comm,
+            size,
+            my_rank,
+        })
     }
 
     /// A context was freed; its number may be used again for another communicator.
@@ -116,7 +140,7 @@ impl<W: Write> Recorder<W> {
     /// See [`Recorder`].
     pub fn arrived(&mut self, envelope: &MpiEnvelope, matched: Option<u32>) -> io::Result<u32> {
         let source = held(envelope.source())?;
-        let comm = self.communicator(envelope.context().0);
+        let comm = self.communicator(envelope.context().0).number;
         let next = after(self.messages)?;
         self.writer.write(&Line::Arrive {
             comm,
@@ -165,10 +189,13 @@ impl<W: Write> Recorder<W> {
         self.writer.finish()
     }
 
-    fn communicator(&mut self, context: u32) -> u32 {
-        *self.communicators.entry(context).or_insert_with(|| {
+    fn communicator(&mut self, context: u32) -> &mut Communicator {
+        self.communicators.entry(context).or_insert_with(|| {
             self.last_communicator += 1;
-            self.last_communicator
+            Communicator {
+                number: self.last_communicator,
+                group: None,
+            }
         })
     }
 
@@ -185,7 +212,8 @@ impl<W: Write> Recorder<W> {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
             }
         };
-        Ok((self.communicator(pattern.context().0), source, tag))
+        let comm = self.communicator(pattern.context().0).number;
+        Ok((comm, source, tag))
     }
 }
 
@@ -251,6 +279,36 @@ mod tests {
         recorder.context_created(2, Some((4, 3))).expect("a vector");
         let text = recorder.finish().expect("a vector");
         assert_eq!(String::from_utf8_lossy(&text), "# mqtrace 1\nc 2 4 3\n");
+    }
+
+    #[test]
+    fn a_context_has_one_size_until_it_is_freed() {
+        let mut recorder = Recorder::new(Vec::new(), &Header::new()).expect("a vector");
+        recorder.context_created(7, None).expect("a vector");
+        let receive = recorder.posted(&MpiPattern::new(7, 0, 5), None);
+        recorder
+            .context_created(7, Some((4, 0)))
+            .expect("known later");
+        recorder.context_created(7, Some((4, 0))).expect("the same");
+        recorder.context_created(7, None).expect("nothing new");
+        let refused = recorder.context_created(7, Some((8, 1)));
+        let refused = refused.expect_err("a trace has one size for it");
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(
+            refused.to_string(),
+            "context 7 has been recorded with size 4 and own rank 0, and cannot have size 8 and own rank 1 in the same \
+             trace unless it is freed before"
+        );
+        recorder
+            .cancelled(receive.expect("a vector"))
+            .expect("a vector");
+        recorder.context_freed(7);
+        recorder.context_created(7, Some((8, 1))).expect("another");
+        let text = recorder.finish().expect("a vector");
+        let reader = TraceReader::new("recorded", &text[..]).expect("valid");
+        let trace = Trace::read(reader).expect("valid");
+        let sizes: Vec<u32> = trace.communicators().map(|one| one.size).collect();
+        assert_eq!(sizes, [4, 8]);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use mq_core::Tuning;
 use mq_core::mpi::MpiPattern;
 use mq_core::structures::{Kind, Leads, List};
-use mq_trace::{Report, Trace, TraceReader, check, check_queues};
+use mq_trace::generate::{DepthPattern, Order};
+use mq_trace::{ListSearches, Report, Trace, TraceReader, check, check_queues, check_with};
 
 fn traces_in(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory)
@@ -93,6 +94,36 @@ fn a_list_shows_the_cost_of_deep_queues_and_the_default_does_not() {
             posted + unexpected < 10.0,
             "{posted} and {unexpected} entries a search"
         );
+    }
+}
+
+/// What a list compares, as it does it.
+fn searched(trace: &Trace) -> Vec<(u64, u64)> {
+    let mut searched = Vec::new();
+    let report = check_with(trace, Kind::List, &mut |sample| {
+        searched.push((sample.posted_visited, sample.unexpected_visited));
+    });
+    assert_eq!(report.mismatches, 0);
+    searched
+}
+
+#[test]
+fn the_outcomes_tell_what_a_list_compares() {
+    let bundled = traces_in(&bundled()).into_iter().map(|path| {
+        let trace = Trace::open(path);
+        trace.unwrap_or_else(|error| panic!("{error}"))
+    });
+    let mut with_wildcards = DepthPattern::default();
+    with_wildcards.depth = 50;
+    with_wildcards.order = Order::Random;
+    (with_wildcards.any_source, with_wildcards.any_tag) = (0.3, 0.2);
+    for trace in bundled.chain([with_wildcards.trace()]) {
+        let told = ListSearches::of(&trace).expect("there is memory");
+        assert_eq!(told.len(), trace.operations().len());
+        let told: Vec<_> = told
+            .map(|search| (search.posted, search.unexpected))
+            .collect();
+        assert!(told == searched(&trace), "{}", trace.name());
     }
 }
 

@@ -35,11 +35,7 @@ impl Searches {
         let mut visited = Vec::new();
         match visited.try_reserve_exact(searches) {
             Ok(()) => Ok(Self { visited }),
-            Err(_) => Err(Error::Usage(format!(
-                "{}: not enough memory for the lengths of its searches; give the process more, or use a shorter \
-                 trace",
-                trace.name()
-            ))),
+            Err(_) => Err(no_memory(trace)),
         }
     }
 
@@ -68,6 +64,14 @@ impl Searches {
             .copied()
             .unwrap_or(0)
     }
+}
+
+/// There is no memory for what the searches of this trace need.
+pub(super) fn no_memory(trace: &Trace) -> Error {
+    Error::Usage(format!(
+        "{}: not enough memory for the lengths of its searches; give the process more, or use a shorter trace",
+        trace.name()
+    ))
 }
 
 impl Searched {

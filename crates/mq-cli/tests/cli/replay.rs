@@ -29,6 +29,32 @@ const KEYS: [&str; 18] = [
     "hindsight",
 ];
 
+/// What a list would compare for hours is not its business unless it is asked.
+#[test]
+fn a_list_is_not_timed_on_what_it_would_search_for_long() {
+    const DEPTH: usize = 210_000;
+    let posts = (0..DEPTH).map(|tag| format!("p 0 1 {tag}\n"));
+    let arrivals = (0..DEPTH).rev().map(|tag| format!("a 0 1 {tag} ={tag}\n"));
+    let lines: String = posts.chain(arrivals).collect();
+    let (_folder, deep) = file("deep.mqt", format!("# mqtrace 1\n{lines}"));
+    let args = ["-s", "indexed", "--repeat", "1", "--format", "json"];
+    let run = mq(&[&["replay", &deep], &args[..]].concat());
+    assert_eq!(run.code, 0);
+    let visited = "22,050,105,000";
+    let expected = format!(
+        "mq: {deep}: `list` would compare {visited} entries in each repetition and is not timed; name it with \
+         --structure to compare with it\n"
+    );
+    assert_eq!(run.stderr, expected);
+    let objects = run.objects();
+    assert_eq!(objects.len(), 1);
+    assert!(objects[0]["x_list"].is_null() && objects[0]["ns_per_op"].is_f64());
+    // Nor does a description search.
+    let run = mq(&["stats", &deep, "--format", "json"]);
+    let mean = &run.objects()[0]["posted_searches"]["mean"];
+    assert_eq!(mean.as_f64(), Some(105_000.5));
+}
+
 #[test]
 fn every_structure_reproduces_a_real_trace() {
     let trace = real("lmp-melt16-r0");

@@ -82,12 +82,14 @@ fn who_cannot_show_what_is_done_ends_all_the_same() {
 fn who_is_stopped_draws_the_queues_of_what_is_described() {
     let (folder, empty) = file("empty.mqt", "# mqtrace 1\n");
     let (long, plot) = (folder.path().join("long.mqt"), folder.path().join("q.svg"));
-    // Each message is for the last of the receives: a list takes long.
+    // Each message is for the last of the receives, which a list that searches takes long for; and it has to search,
+    // since the last outcome is wrong.
     let posts = (0..100_000).map(|tag| format!("p 0 1 {tag}\n"));
-    let arrivals = (0..100_000)
+    let arrivals = (1..100_000)
         .rev()
         .map(|tag| format!("a 0 1 {tag} ={tag}\n"));
-    let lines: String = posts.chain(arrivals).collect();
+    let wrong = std::iter::once("a 0 1 0\n".to_owned());
+    let lines: String = posts.chain(arrivals).chain(wrong).collect();
     std::fs::write(&long, format!("# mqtrace 1\n{lines}")).expect("written");
     let (long, file) = (text(&long), text(&plot));
     let args = ["stats", &empty, &long, "--format", "json", "--plot", &file];
@@ -100,4 +102,40 @@ fn who_is_stopped_draws_the_queues_of_what_is_described() {
         "mq: stopped by signal 15 (SIGTERM) after 1 of 2 traces\n"
     );
     assert!(svg(&plot).contains("empty"));
+}
+
+/// Advice on some traces is told, in json, but not what would be taken for advice on all.
+#[test]
+fn who_is_stopped_tells_its_advice_so_far() {
+    let (_folder, empty) = file("empty.mqt", "# mqtrace 1\n");
+    let long = real("hpcc32-r0");
+    let args = [
+        "advise", &empty, &long, "--format", "json", "-s", "list", "--repeat", "20000",
+    ];
+    // Nothing shows when the first is done: each attempt waits longer.
+    for wait in [1, 4, 16, 64] {
+        let mut command = command(&args);
+        let child = (command.stdout(Stdio::piped()).stderr(Stdio::piped()))
+            .spawn()
+            .expect("mq starts");
+        std::thread::sleep(std::time::Duration::from_secs(wait));
+        kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
+        let ended = child.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.signal(), Some(15));
+        if ended.stdout.is_empty() {
+            continue;
+        }
+        let advice: Value = serde_json::from_slice(&ended.stdout).expect("a whole object");
+        let traces = advice["traces"].as_array().expect("a list");
+        assert_eq!(traces.len(), 1);
+        assert_eq!(traces[0]["trace"], empty.as_str());
+        assert!(advice.get("together").is_none());
+        let said = String::from_utf8(ended.stderr).expect("UTF-8");
+        assert_eq!(
+            said,
+            "mq: stopped by signal 15 (SIGTERM) after 1 of 2 traces\n"
+        );
+        return;
+    }
+    panic!("an empty trace took a minute");
 }

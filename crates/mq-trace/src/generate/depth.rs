@@ -214,8 +214,8 @@ impl DepthPattern {
 
     fn post(&self, i: u32, random: &mut StdRng) -> Line {
         let (comm, source, tag) = self.key(i);
-        let any_source = random.random_bool(self.any_source.clamp(0.0, 1.0));
-        let any_tag = random.random_bool(self.any_tag.clamp(0.0, 1.0));
+        let any_source = random.random_bool(probability(self.any_source));
+        let any_tag = random.random_bool(probability(self.any_tag));
         Line::Post {
             comm,
             source: if any_source {
@@ -244,6 +244,11 @@ impl fmt::Display for DepthPattern {
         } = self;
         write!(f, "{order}-{filled}-by-{keyed_by}-{depth}")
     }
+}
+
+/// A share as a probability: what is no number is none.
+fn probability(share: f64) -> f64 {
+    if share > 0.0 { share.min(1.0) } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -293,6 +298,20 @@ mod tests {
                 "{order}"
             );
         }
+    }
+
+    #[test]
+    fn shares_beyond_all_and_none_are_all_and_none() {
+        let lines = |any_source| {
+            let pattern = DepthPattern {
+                any_source,
+                ..DepthPattern::default()
+            };
+            pattern.lines()
+        };
+        assert_eq!(lines(7.0), lines(1.0));
+        assert_eq!(lines(-1.0), lines(0.0));
+        assert_eq!(lines(f64::NAN), lines(0.0));
     }
 
     #[test]

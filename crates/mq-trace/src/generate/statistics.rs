@@ -5,6 +5,7 @@ use std::collections::TryReserveError;
 use mq_core::{Tag, TrafficClass};
 
 use crate::line::{Line, TagField};
+use crate::standing::Standing;
 
 /// The lengths of both queues and of their searches, as in the papers' tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -91,7 +92,7 @@ impl Statistics {
                         Some(message) => unexpected.remove(message),
                         None => {
                             posted.add(receives);
-                            statistics.posted.queued(posted.length, collective);
+                            statistics.posted.queued(posted.length(), collective);
                         }
                     }
                     receives += 1;
@@ -104,7 +105,9 @@ impl Statistics {
                         Some(receive) => posted.remove(receive),
                         None => {
                             unexpected.add(messages);
-                            statistics.unexpected.queued(unexpected.length, collective);
+                            statistics
+                                .unexpected
+                                .queued(unexpected.length(), collective);
                         }
                     }
                     messages += 1;
@@ -187,53 +190,6 @@ fn ratio(part: u64, whole: u64) -> f64 {
         return 0.0;
     }
     part as f64 / whole as f64
-}
-
-/// Which entries of a queue are there, by number in the order in which they came: a binary indexed tree of
-/// counts, where node `i` counts as many entries before `i` as its lowest bit says.
-struct Standing {
-    nodes: Vec<u32>,
-    length: u64,
-}
-
-impl Standing {
-    /// For one entry fewer than there is room for, none of which is there.
-    fn new(mut nodes: Vec<u32>) -> Self {
-        nodes.resize(nodes.capacity(), 0);
-        Self { nodes, length: 0 }
-    }
-
-    /// The entries that a search visits: all up to the one that it finds, or all.
-    fn visited(&self, found: Option<u32>) -> u64 {
-        let Some(found) = found else {
-            return self.length;
-        };
-        let mut node = found as usize + 1;
-        let mut visited = 0;
-        while node > 0 {
-            visited += u64::from(self.nodes[node]);
-            node &= node - 1;
-        }
-        visited
-    }
-
-    fn add(&mut self, entry: u32) {
-        self.length += 1;
-        self.change(entry, |count| *count += 1);
-    }
-
-    fn remove(&mut self, entry: u32) {
-        self.length -= 1;
-        self.change(entry, |count| *count -= 1);
-    }
-
-    fn change(&mut self, entry: u32, change: impl Fn(&mut u32)) {
-        let mut node = entry as usize + 1;
-        while let Some(count) = self.nodes.get_mut(node) {
-            change(count);
-            node += node & node.wrapping_neg();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ fn ranks_without_a_trace_are_missed() {
     let app = place.application(&[("r0.mqt", &first), ("r2.mqt", &third)], "");
     let run = place.record(&[], &[&app]);
     assert_eq!(run.code, 0);
-    let missing = "traces of 2 of 4 ranks: 1 and 3 are missing";
+    let missing = "traces of 2 of 4 ranks: ranks 1 and 3 are missing";
     let said = format!("mq: {missing}: does the launcher pass MQ_TRACE on");
     assert!(run.stderr.starts_with(&said), "{}", run.stderr);
     assert!(run.stderr.contains("-x MQ_TRACE") && run.stderr.contains("--output"));
@@ -61,13 +61,13 @@ fn a_directory_of_a_name_like_a_recording_s_is_one_by_itself() {
         assert!(run.status.success(), "{run:?}");
         String::from_utf8(run.stderr).expect("UTF-8")
     };
-    let of_b = "mq: recording-b: traces of 1 of 4 ranks: 0, 2 and 3 are missing\n";
-    let of_a = "mq: recording-a: traces of 1 of 4 ranks: 1, 2 and 3 are missing\n";
+    let of_b = "mq: recording-b: traces of 1 of 4 ranks: ranks 0, 2 and 3 are missing\n";
+    let of_a = "mq: recording-a: traces of 1 of 4 ranks: ranks 1, 2 and 3 are missing\n";
     assert_eq!(
         said(["recording-b", "recording-a"]),
         format!("{of_a}{of_b}")
     );
-    let here = "mq: .: traces of 1 of 4 ranks: 0, 1 and 3 are missing\n";
+    let here = "mq: .: traces of 1 of 4 ranks: ranks 0, 1 and 3 are missing\n";
     assert_eq!(
         said(["recording-12", "recording-a"]),
         format!("{here}{of_a}")
