@@ -339,37 +339,37 @@ struct withdrawal {
     MPI_Request sender;
     mq_envelope envelope;
     MPIR_Request *found;
+    mq_message_handle name;
 };
 
-static void look_for(void *user, const mq_entry * entry)
+static int look_for(void *user, const mq_entry * entry)
 {
     struct withdrawal *withdrawal = user;
     const mq_envelope *wanted = &withdrawal->envelope;
     MPIR_Request *request = entry->cookie;
     if (!entry->posted && request->dev.sender_req_id == withdrawal->sender
-        && entry->pattern.context == wanted->context && entry->pattern.source == wanted->source
-        && entry->pattern.tag == wanted->tag)
+        && entry->pattern.source == wanted->source && entry->pattern.tag == wanted->tag) {
         /* The last one: earlier messages with the same handle are complete, or it could not have been
          * reused. */
         withdrawal->found = request;
-}
-
-static int is_found(void *user, const mq_entry * entry)
-{
-    const struct withdrawal *withdrawal = user;
-    return !entry->posted && entry->cookie == withdrawal->found;
+        withdrawal->name = entry->message;
+    }
+    return FALSE;
 }
 
 /* A sender cancels: take its message out, by its request and envelope. */
 MPIR_Request *MPIDI_CH3U_Recvq_FDU(MPI_Request sreq_id, MPIDI_Message_match * match)
 {
     struct withdrawal withdrawal = {.sender = sreq_id, .envelope = envelope_of(match) };
+    int status;
 
     MPIR_T_PVAR_TIMER_START(RECVQ, time_matching_unexpectedq);
-    MPIDI_MQ_check(mq_visit(queues.engine, look_for, &withdrawal));
+    status = mq_context_visit(queues.engine, withdrawal.envelope.context, look_for, &withdrawal);
     MPIR_T_PVAR_TIMER_END(RECVQ, time_matching_unexpectedq);
+    if (status != MQ_ERR_UNKNOWN_CONTEXT)
+        MPIDI_MQ_check(status);
     if (withdrawal.found != NULL) {
-        MPIDI_MQ_check(mq_purge(queues.engine, is_found, NULL, &withdrawal));
+        MPIDI_MQ_check(mq_take(queues.engine, withdrawal.name, NULL, NULL));
         message_left(withdrawal.found);
         MPIR_T_PVAR_LEVEL_DEC(RECVQ, unexpected_recvq_buffer_size, withdrawal.found->dev.tmpbuf_sz);
     }

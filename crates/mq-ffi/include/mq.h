@@ -379,9 +379,9 @@ typedef struct mq_queue_statistics {
   uint64_t reserved[3];
 } mq_queue_statistics;
 
-// Counts of an engine since it was made. Later versions append more.
+// Counts of an engine since it was made, or of all engines of a session. Later versions append more.
 typedef struct mq_statistics {
-  // Receives posted, and messages taken by name.
+  // Receives posted, and messages taken by the name that the search before has shown.
   uint64_t receives;
   // Of these, how many took an unexpected message.
   uint64_t receives_matched;
@@ -398,7 +398,7 @@ typedef struct mq_statistics {
   struct mq_queue_statistics posted;
   // The unexpected message queue.
   struct mq_queue_statistics unexpected;
-  // Messages purged, or freed with their context.
+  // Messages purged, withdrawn by name, or freed with their context.
   uint64_t messages_removed;
 } mq_statistics;
 
@@ -913,6 +913,19 @@ int mq_session_open(const struct mq_session_options *options,
 int mq_session_budgets(const struct mq_session *session,
                        uint64_t *entries,
                        uint64_t *bytes);
+
+// Writes what the engines of a session have counted together, freed ones included, as `mq_statistics_read` does for
+// one; `longest` and `most_bytes` are of all queues of the process at one time. Any thread may ask at any time: while
+// engines are in use, some counts may be of a moment later than others.
+//
+// Errors: `MQ_ERR_NULL`; `MQ_ERR_ENGINE` if the session is closed; `MQ_ERR_NO_STATISTICS` if it counts nothing, since
+// it was opened without `statistics`, a trace and budgets, and no variable has asked for one.
+//
+// # Safety
+// `session` is null or was made by `mq_session_open`; `statistics` is null or valid for writes of `size` bytes.
+int mq_session_statistics_read(const struct mq_session *session,
+                               struct mq_statistics *statistics,
+                               size_t size);
 
 // Completes the trace and prints the table on stderr. Engines of the session remain usable; what
 // they do is no longer recorded. Null is allowed. In a child of `fork` it neither completes nor

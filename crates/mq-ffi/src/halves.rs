@@ -264,8 +264,14 @@ pub unsafe extern "C" fn mq_queue_probe(
     probe: *mut c_void,
     handle: *mut mq_handle,
 ) -> c_int {
+    // Only what is around an engine tells a probe from a receive.
     // SAFETY: as required of the caller.
-    unsafe { queue_receive(engine, pattern, probe, handle, Waiting::Probe) }
+    match unsafe { way(engine, |front| front.open) } {
+        // SAFETY: as above.
+        Way::Around => unsafe { queue_receive(engine, pattern, probe, handle, Waiting::Probe) },
+        // SAFETY: as above.
+        _ => unsafe { ways::queue_receive::call(engine, pattern, probe, handle) },
+    }
 }
 
 /// # Safety

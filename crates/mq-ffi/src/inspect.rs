@@ -1,7 +1,6 @@
 //! Inspecting the queues, and removing entries by predicate.
 
 use core::ffi::{c_int, c_void};
-use core::ptr;
 
 use mq_core::Source;
 
@@ -334,18 +333,8 @@ pub unsafe extern "C" fn mq_statistics_read(
 ) -> c_int {
     let body = |entered: &mut Entered<'_>| {
         let watch = entered.matching.watch().ok_or(MQ_ERR_NO_STATISTICS)?;
-        if statistics.is_null() {
-            return Ok(MQ_NONE);
-        }
-        let counted = watch.read();
-        let known = size.min(size_of_val(&counted));
-        let (to, from) = (statistics.cast::<u8>(), (&raw const counted).cast::<u8>());
-        // SAFETY: the caller vouches for `size` bytes, and as many as are known were just written.
-        unsafe { ptr::copy_nonoverlapping(from, to, known) };
-        // SAFETY: within these bytes, or at their end.
-        let rest = unsafe { to.add(known) };
-        // SAFETY: as above.
-        unsafe { rest.write_bytes(0, size - known) };
+        // SAFETY: as required of the caller.
+        unsafe { watch.read().write(statistics, size) };
         Ok(MQ_NONE)
     };
     // SAFETY: as required of the caller.

@@ -90,7 +90,7 @@ pub use inspect::{
 pub use operations::{mq_announce, mq_arrive, mq_cancel, mq_post, mq_probe};
 pub use session::{
     mq_queue_statistics, mq_session, mq_session_budgets, mq_session_close, mq_session_open,
-    mq_session_options, mq_statistics,
+    mq_session_options, mq_session_statistics_read, mq_statistics,
 };
 pub use shown::mq_entry;
 pub use status::*;

@@ -19,6 +19,7 @@ use mq_trace::{Header, Recorder, reason_file};
 pub(crate) use self::interface::session_of;
 pub use self::interface::{
     mq_session, mq_session_budgets, mq_session_close, mq_session_open, mq_session_options,
+    mq_session_statistics_read,
 };
 pub(crate) use self::settings::Settings;
 pub(crate) use self::tally::Tally;

@@ -208,15 +208,16 @@ impl Watch {
         match self.pending.take() {
             Some(search) if search.seen.is_some_and(|(seen, _)| seen == name) => {
                 self.record_receive(&search.pattern, Some(number));
+                self.each_tally(|tally| tally.received(true));
             }
             other => {
                 self.pending = other;
                 self.settle_search();
                 let stays = self.earliest_like(engine, &envelope);
                 self.record_removal(&envelope, number, stays);
+                self.each_tally(Tally::removed);
             }
         }
-        self.each_tally(|tally| tally.received(true));
         Some((envelope, message))
     }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "the functions are C's")]
 
 use core::mem::zeroed;
-use core::ptr::null_mut;
+use core::ptr::{null, null_mut};
 
 use mq::*;
 
@@ -57,4 +57,88 @@ fn a_rank_that_the_job_does_not_have_is_refused() {
             assert_eq!(unsafe { mq_session_close(session) }, MQ_NONE);
         }
     }
+}
+
+/// What a session has counted; `None` if it counts nothing.
+fn counted(session: *const mq_session) -> Option<mq_statistics> {
+    // SAFETY: counts may be 0.
+    let mut counts: mq_statistics = unsafe { zeroed() };
+    // SAFETY: the session is open, and the counts are valid for a write of their size.
+    let status =
+        unsafe { mq_session_statistics_read(session, &raw mut counts, size_of_val(&counts)) };
+    assert!(
+        [MQ_NONE, MQ_ERR_NO_STATISTICS].contains(&status),
+        "{status}"
+    );
+    (status == MQ_NONE).then_some(counts)
+}
+
+#[test]
+fn a_session_counts_for_all_its_engines_also_those_that_are_gone() {
+    // SAFETY: zeroed options are those of C.
+    let mut options: mq_session_options = unsafe { zeroed() };
+    let open = |options: &mq_session_options| {
+        let mut session = null_mut();
+        // SAFETY: the pointers are valid.
+        let opened = unsafe { mq_session_open(options, &raw mut session) };
+        assert_eq!(opened, MQ_NONE);
+        session
+    };
+    let silent = open(&options);
+    assert!(counted(silent).is_none(), "nobody has asked for counts");
+    options.statistics = 1;
+    let session = open(&options);
+    let engines = [(); 2].map(|()| {
+        let mut engine = null_mut();
+        // SAFETY: zeroed options are those of C.
+        let zeroed: mq_engine_options = unsafe { zeroed() };
+        let options = mq_engine_options { session, ..zeroed };
+        // SAFETY: the pointers are valid.
+        let made = unsafe { mq_engine_new(&raw const options, &raw mut engine) };
+        assert_eq!(made, MQ_NONE);
+        // SAFETY: made above; null are the default options.
+        let created = unsafe { mq_context_create(engine, 0, null()) };
+        assert_eq!(created, MQ_NONE);
+        engine
+    });
+    let envelope = mq_envelope {
+        context: 0,
+        source: 1,
+        tag: 7,
+        traffic_class: 0,
+    };
+    for (&engine, bytes) in engines.iter().zip([10, 200]) {
+        // SAFETY: the engine was made above, the envelope is valid, and outputs may be null.
+        let arrived =
+            unsafe { mq_arrive(engine, &raw const envelope, bytes, null_mut(), null_mut()) };
+        assert_eq!(arrived, MQ_NONE);
+    }
+    let of_both = counted(session).expect("it counts");
+    assert_eq!((of_both.messages, of_both.unexpected.length), (2, 2));
+    assert_eq!(
+        (of_both.unexpected.longest, of_both.unexpected.most_bytes),
+        (2, 210)
+    );
+    // SAFETY: made above.
+    assert_eq!(unsafe { mq_engine_free(engines[0]) }, MQ_NONE);
+    let afterwards = counted(session).expect("it counts");
+    assert_eq!((afterwards.messages, afterwards.unexpected.length), (2, 1));
+    assert_eq!(afterwards.unexpected.bytes, 200);
+    let mut first = 0_u64;
+    // SAFETY: the session is open, and as many bytes may be written.
+    let short = unsafe { mq_session_statistics_read(session, (&raw mut first).cast(), 8) };
+    assert_eq!((short, first), (MQ_NONE, afterwards.receives));
+    // SAFETY: nothing is written to null.
+    let nowhere = unsafe { mq_session_statistics_read(session, null_mut(), 8) };
+    assert_eq!(nowhere, MQ_NONE);
+    // SAFETY: made above.
+    assert_eq!(unsafe { mq_engine_free(engines[1]) }, MQ_NONE);
+    for session in [silent, session] {
+        // SAFETY: made above.
+        assert_eq!(unsafe { mq_session_close(session) }, MQ_NONE);
+    }
+    // SAFETY: null is refused, and a closed session is recognised.
+    let refused = [null(), session.cast_const()]
+        .map(|of| unsafe { mq_session_statistics_read(of, null_mut(), 0) });
+    assert_eq!(refused, [MQ_ERR_NULL, MQ_ERR_ENGINE]);
 }

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use super::undisturbed::undisturbed;
-use super::{Place, Session, Settings, report};
+use super::{Place, Session, Settings, mq_statistics, report};
 use crate::boundary::{borrow, guard, write};
 use crate::engine::read_structure;
 use crate::lock::lock;
-use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_ENGINE, MQ_ERR_NULL, MQ_NONE};
+use crate::status::{MQ_ERR_ARGUMENT, MQ_ERR_ENGINE, MQ_ERR_NO_STATISTICS, MQ_ERR_NULL, MQ_NONE};
 
 /// One process's trace, statistics and settings, for all its engines. Opaque; made by
 /// `mq_session_open`.
@@ -169,6 +169,33 @@ pub unsafe extern "C" fn mq_session_budgets(
     })
 }
 
+/// Writes what the engines of a session have counted together, freed ones included, as `mq_statistics_read` does for
+/// one; `longest` and `most_bytes` are of all queues of the process at one time. Any thread may ask at any time: while
+/// engines are in use, some counts may be of a moment later than others.
+///
+/// Errors: `MQ_ERR_NULL`; `MQ_ERR_ENGINE` if the session is closed; `MQ_ERR_NO_STATISTICS` if it counts nothing, since
+/// it was opened without `statistics`, a trace and budgets, and no variable has asked for one.
+///
+/// # Safety
+/// `session` is null or was made by `mq_session_open`; `statistics` is null or valid for writes of `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mq_session_statistics_read(
+    session: *const mq_session,
+    statistics: *mut mq_statistics,
+    size: usize,
+) -> c_int {
+    guard(|| {
+        // SAFETY: as required of the caller.
+        let session = unsafe { session_of(session) }?.ok_or(MQ_ERR_NULL)?;
+        if !session.settings.watches() {
+            return Err(MQ_ERR_NO_STATISTICS);
+        }
+        // SAFETY: as required of the caller.
+        unsafe { session.tally.read().write(statistics, size) };
+        Ok(MQ_NONE)
+    })
+}
+
 /// Completes the trace and prints the table on stderr. Engines of the session remain usable; what
 /// they do is no longer recorded. Null is allowed. In a child of `fork` it neither completes nor
 /// prints: the trace and the table are the parent's.
@@ -243,8 +270,16 @@ unsafe fn path(path: *const c_char) -> Option<PathBuf> {
 
 /// Whether this program has rights that its user has not, as one that is set-uid: then its environment, which is the
 /// user's, must not have files written.
+#[cfg(target_os = "linux")]
 fn is_privileged() -> bool {
     // Not from /proc/self/auxv: that belongs to root if the program has such rights, and may be missing.
     // SAFETY: the call reads memory that the kernel gave this process, and has no conditions.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+/// Likewise, as far as POSIX tells.
+#[cfg(not(target_os = "linux"))]
+fn is_privileged() -> bool {
+    // SAFETY: these calls have no conditions.
+    unsafe { libc::geteuid() != libc::getuid() || libc::getegid() != libc::getgid() }
 }

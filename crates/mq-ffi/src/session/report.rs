@@ -93,7 +93,7 @@ pub(super) fn table(library: &str, rank: u32, tally: &Tally) -> String {
         line(
             "messages removed",
             all.messages_removed.to_string(),
-            "purged, or freed with their communicator".into(),
+            "purged, withdrawn, or freed with their communicator".into(),
         );
     }
     text.push_str(&format!(

@@ -1,5 +1,6 @@
 //! [`Tally`]: counts of operations.
 
+use core::ptr;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Mutex;
 
@@ -124,11 +125,11 @@ impl Tally {
     }
 }
 
-/// Counts of an engine since it was made. Later versions append more.
+/// Counts of an engine since it was made, or of all engines of a session. Later versions append more.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mq_statistics {
-    /// Receives posted, and messages taken by name.
+    /// Receives posted, and messages taken by the name that the search before has shown.
     pub receives: u64,
     /// Of these, how many took an unexpected message.
     pub receives_matched: u64,
@@ -145,7 +146,7 @@ pub struct mq_statistics {
     pub posted: mq_queue_statistics,
     /// The unexpected message queue.
     pub unexpected: mq_queue_statistics,
-    /// Messages purged, or freed with their context.
+    /// Messages purged, withdrawn by name, or freed with their context.
     pub messages_removed: u64,
 }
 
@@ -169,6 +170,26 @@ pub struct mq_queue_statistics {
     pub most_bytes: u64,
     /// 0: for counts to come.
     pub reserved: [u64; 3],
+}
+
+impl mq_statistics {
+    /// Writes the first `size` bytes of these counts, and 0 into what a caller's struct has more; nothing to null.
+    ///
+    /// # Safety
+    /// `to` is null or valid for writes of `size` bytes.
+    pub(crate) unsafe fn write(&self, to: *mut Self, size: usize) {
+        if to.is_null() {
+            return;
+        }
+        let known = size.min(size_of::<Self>());
+        let (to, from) = (to.cast::<u8>(), ptr::from_ref(self).cast::<u8>());
+        // SAFETY: the caller vouches for `size` bytes, and as many as are known are there.
+        unsafe { ptr::copy_nonoverlapping(from, to, known) };
+        // SAFETY: within these bytes, or at their end.
+        let rest = unsafe { to.add(known) };
+        // SAFETY: as above.
+        unsafe { rest.write_bytes(0, size - known) };
+    }
 }
 
 impl Tally {

@@ -277,6 +277,32 @@ static void far_cancels(void)
         exit(2);
 }
 
+/* A probe that waits stands in the front like a receive, and moves nothing. */
+static void probe_waits(void)
+{
+    enum { RECEIVES = 100 };
+    static char receives[RECEIVES], probe;
+    mq_engine *engine = new_engine();
+    const mq_pattern awaited = {.source = 2, .tag = 7};
+    const mq_envelope envelope = {.source = 2, .tag = 7};
+    mq_handle name;
+    void *found;
+    for (int i = 0; i < RECEIVES; i++) {
+        mq_pattern pattern = {.source = 1, .tag = i};
+        want(mq_inline_post(engine, &pattern, &receives[i], NULL, NULL, NULL) == MQ_NONE, "a receive is queued");
+    }
+    for (int i = 0; i < 2; i++) {
+        want(mq_inline_probe(engine, &awaited, &found, NULL) == MQ_NONE, "no message is there");
+        want(mq_queue_probe(engine, &awaited, &probe, &name) == MQ_NONE, "a probe waits");
+        want(in_front(engine) == RECEIVES + 1, "behind the receives, which are where they were");
+        if (i == 0)
+            want(mq_cancel(engine, name, &found) == MQ_MATCHED && found == &probe, "it may be given up");
+    }
+    want(mq_deliver(engine, &envelope, &found) == MQ_MATCHED && found == &probe, "a message finds it");
+    if (mq_engine_free(engine) != MQ_NONE)
+        exit(2);
+}
+
 /* Counts the messages that are shown, which are in order. */
 static void next_message(void *user, const mq_entry *entry)
 {
@@ -514,6 +540,7 @@ int main(void)
     far_post();
     far_names();
     far_cancels();
+    probe_waits();
     some_move_at_a_time();
     last_on_the_way();
     others_come_meanwhile();
