@@ -30,7 +30,7 @@ pub(crate) fn reason(line: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::MAX_LINE_BYTES;
+    use crate::line::MAX_LINE_BYTES;
 
     #[test]
     fn what_is_no_text_is_no_trace() {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{ParseError, quoted};
+use crate::parse_error::{ParseError, quoted};
 
 /// The only version.
 const VERSION: &str = "1";

@@ -23,38 +23,67 @@
 //! assert_eq!(report.mismatches, 0);
 //! # Ok::<(), mq_trace::TraceError>(())
 //! ```
+//!
+//! # Features
+//! `full` (a default): everything. Without it there is what records a trace, uncompressed: [`Recorder`],
+//! [`TraceWriter`], [`Header`], [`Line`], [`Process`], [`Span`]; that needs no crate but `mq-core` and `thiserror`.
 
+#[cfg(feature = "full")]
 mod check;
+#[cfg(feature = "full")]
 pub mod conformance;
+#[cfg(feature = "full")]
 mod error;
+#[cfg(feature = "full")]
 mod foreign;
+#[cfg(feature = "full")]
 pub mod generate;
+#[cfg(feature = "full")]
 mod gzip;
 mod header;
 mod line;
+#[cfg(feature = "full")]
 mod list_searches;
+#[cfg(feature = "full")]
 mod mismatch;
+#[cfg(feature = "full")]
 mod oracle;
 mod origin;
+mod parse_error;
+#[cfg(feature = "full")]
 mod reader;
 mod recorder;
+#[cfg(feature = "full")]
 mod replay;
+#[cfg(feature = "full")]
 mod standing;
+#[cfg(feature = "full")]
 mod trace;
+#[cfg(feature = "full")]
 mod validate;
 mod writer;
 
+#[cfg(feature = "full")]
 pub use check::{Report, Sample, check, check_queues, check_with, check_within};
-pub use error::{ParseError, TraceError};
+#[cfg(feature = "full")]
+pub use error::TraceError;
 pub use header::Header;
 pub use line::{Line, SourceField, TagField};
+#[cfg(feature = "full")]
 pub use list_searches::{ListSearch, ListSearches};
+#[cfg(feature = "full")]
 pub use mismatch::Mismatch;
+#[cfg(feature = "full")]
 pub use oracle::Oracle;
 pub use origin::{Process, RECORDING, Span, is_of_a_recording, reason_file};
+pub use parse_error::ParseError;
+#[cfg(feature = "full")]
 pub use reader::{Numbered, TraceReader};
 pub use recorder::Recorder;
+#[cfg(feature = "full")]
 pub use replay::{Floor, Payload, Replay, Timed, timed};
+#[cfg(feature = "full")]
 pub use trace::{Communicator, Operation, Trace};
+#[cfg(feature = "full")]
 pub use validate::Validator;
 pub use writer::TraceWriter;

@@ -3,9 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::ParseError;
+use crate::parse_error::ParseError;
 
 mod read;
+
+/// The longest line that is read, in bytes without its line feed; the longest operation has 47 bytes.
+pub(crate) const MAX_LINE_BYTES: usize = 4096;
 
 /// The source of a posted receive or a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,15 +7,14 @@ use std::iter::FusedIterator;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::{ParseError, TraceError};
+use crate::error::TraceError;
 use crate::foreign;
 use crate::gzip::{self, Members};
 use crate::header::Header;
-use crate::line::Line;
+use crate::line::{Line, MAX_LINE_BYTES};
+use crate::parse_error::ParseError;
 use crate::validate::Validator;
 
-/// The longest line that is read, in bytes without its line feed; the longest operation has 47 bytes.
-pub(crate) const MAX_LINE_BYTES: usize = 4096;
 /// Bytes read after an invalid line to find out whether the file is damaged.
 const MOST_CHECKED: u64 = 256 << 20;
 /// Bytes requested from the file, and from the decompressor, at a time.

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, TryReserveError};
 
-use crate::error::ParseError;
 use crate::line::Line;
+use crate::parse_error::ParseError;
 
 /// The most receives, and the most messages, of one trace: the count must fit the format's 32-bit
 /// numbers.

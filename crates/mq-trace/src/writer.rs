@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::path::Path;
 
+#[cfg(feature = "full")]
 use flate2::Compression;
+#[cfg(feature = "full")]
 use flate2::write::GzEncoder;
 
 use crate::header::Header;
-use crate::line::Line;
-use crate::reader::MAX_LINE_BYTES;
+use crate::line::{Line, MAX_LINE_BYTES};
 
 /// Bytes of text gathered before the compressor or the stream sees them.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -40,6 +41,7 @@ pub struct TraceWriter<W: Write> {
 #[derive(Debug)]
 enum Sink<W: Write> {
     Plain(BufWriter<Latch<W>>),
+    #[cfg(feature = "full")]
     Gzip(BufWriter<GzEncoder<Latch<W>>>),
 }
 
@@ -48,20 +50,24 @@ impl TraceWriter<File> {
     /// gzip-compressed if its name ends in `.gz`.
     ///
     /// # Errors
-    /// The file cannot be created, or as [`TraceWriter::new`].
+    /// The file cannot be created, or as [`TraceWriter::new`]. Without the feature `full`, a name that ends in `.gz` is
+    /// [`io::ErrorKind::Unsupported`].
     pub fn create(path: impl AsRef<Path>, header: &Header) -> io::Result<Self> {
         let path = path.as_ref();
         // Before the file: a refused header must not destroy an older trace.
         let header = header_line(header)?;
-        let file = File::create(path)?;
-        if path
-            .extension()
-            .is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
-        {
-            Self::begin(Sink::gzip(file), &header)
-        } else {
-            Self::begin(Sink::plain(file), &header)
+        let extension = path.extension();
+        let is_compressed = extension.is_some_and(|name| name.eq_ignore_ascii_case("gz"));
+        if is_compressed && !cfg!(feature = "full") {
+            let reason = "this build of mq-trace does not compress";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
         }
+        let file = File::create(path)?;
+        #[cfg(feature = "full")]
+        if is_compressed {
+            return Self::begin(Sink::gzip(file), &header);
+        }
+        Self::begin(Sink::plain(file), &header)
     }
 }
 
@@ -81,6 +87,7 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     /// As [`TraceWriter::new`].
+    #[cfg(feature = "full")]
     pub fn gzip(writer: W, header: &Header) -> io::Result<Self> {
         Self::begin(Sink::gzip(writer), &header_line(header)?)
     }
@@ -115,6 +122,7 @@ impl<W: Write> TraceWriter<W> {
     pub fn finish(self) -> io::Result<W> {
         let mut latch = match self.sink {
             Sink::Plain(buffer) => buffer.into_inner().map_err(IntoInnerError::into_error)?,
+            #[cfg(feature = "full")]
             Sink::Gzip(buffer) => buffer
                 .into_inner()
                 .map_err(IntoInnerError::into_error)?
@@ -130,6 +138,7 @@ impl<W: Write> Sink<W> {
         Self::Plain(BufWriter::with_capacity(CHUNK_BYTES, Latch::new(writer)))
     }
 
+    #[cfg(feature = "full")]
     fn gzip(writer: W) -> Self {
         let encoder = GzEncoder::new(Latch::new(writer), Compression::default());
         Self::Gzip(BufWriter::with_capacity(CHUNK_BYTES, encoder))
@@ -138,6 +147,7 @@ impl<W: Write> Sink<W> {
     fn as_write(&mut self) -> &mut dyn Write {
         match self {
             Self::Plain(buffer) => buffer,
+            #[cfg(feature = "full")]
             Self::Gzip(buffer) => buffer,
         }
     }

@@ -113,11 +113,13 @@ fn the_outcomes_tell_what_a_list_compares() {
         let trace = Trace::open(path);
         trace.unwrap_or_else(|error| panic!("{error}"))
     });
-    let mut with_wildcards = DepthPattern::default();
-    with_wildcards.depth = 50;
-    with_wildcards.order = Order::Random;
-    (with_wildcards.any_source, with_wildcards.any_tag) = (0.3, 0.2);
-    for trace in bundled.chain([with_wildcards.trace()]) {
+    let with_wildcards = DepthPattern::default().with(|pattern| {
+        pattern.depth = 50;
+        pattern.order = Order::Random;
+        (pattern.any_source, pattern.any_tag) = (0.3, 0.2);
+    });
+    let with_wildcards = Trace::from_lines("wildcards", &with_wildcards.resolved(&mut |_| ()));
+    for trace in bundled.chain([with_wildcards]) {
         let told = ListSearches::of(&trace).expect("there is memory");
         assert_eq!(told.len(), trace.operations().len());
         let told: Vec<_> = told

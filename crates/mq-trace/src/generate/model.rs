@@ -7,7 +7,7 @@ use super::depth::{Filled, Order};
 use super::halo::Neighbors;
 use super::names::unknown;
 use super::radix::Keys;
-use crate::error::ParseError;
+use crate::parse_error::ParseError;
 
 /// An application, or a pattern that is common in them.
 ///

@@ -1,6 +1,6 @@
 //! Names that users write.
 
-use crate::error::ParseError;
+use crate::parse_error::ParseError;
 
 /// Declares an enum whose values have names that users write.
 macro_rules! named {
@@ -27,9 +27,9 @@ macro_rules! named {
         }
 
         impl core::str::FromStr for $type {
-            type Err = crate::error::ParseError;
+            type Err = crate::parse_error::ParseError;
 
-            fn from_str(name: &str) -> Result<Self, crate::error::ParseError> {
+            fn from_str(name: &str) -> Result<Self, crate::parse_error::ParseError> {
                 let known = Self::ALL.iter().find(|value| value.name() == name);
                 let names = Self::ALL.iter().map(|value| value.name());
                 known.copied().ok_or_else(|| $crate::generate::names::unknown(name, names))

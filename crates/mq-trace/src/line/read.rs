@@ -3,7 +3,7 @@
 use std::str::Split;
 
 use super::{Line, SourceField, TagField, check_rank};
-use crate::error::quoted;
+use crate::parse_error::quoted;
 
 pub(super) const SPACING: &str =
     "fields must be separated by single spaces, with none before the first or after the last";
