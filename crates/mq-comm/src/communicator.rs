@@ -27,8 +27,9 @@ pub use probe::Matched;
 
 /// A group of processes that send each other messages. MPI 4.1 §7.
 ///
-/// A receive takes the earliest message that matches its source and tag; messages of one sender stay in
-/// order. Tags are 0 or more.
+/// A receive takes the earliest message of its sender that matches its tag: messages of one sender stay in order. One
+/// from any source prefers no sender for long, but messages of different senders are taken in the order in which they
+/// are found, which need not be that in which they were sent. Tags are 0 or more.
 ///
 /// A clone is another handle of the same communicator, without communication: to have messages of its own,
 /// a library [duplicates](Self::dup) the communicator that it is given. A handle of a world's communicator
@@ -231,21 +232,24 @@ impl<T: Transport> Communicator<T> {
         from: impl Into<Source>,
         tag: impl Into<TagSelector>,
     ) -> Result<Status, Error> {
-        let (process, pattern) = self.incoming(from.into(), tag.into())?;
+        let (from, word, bytes) = (from.into(), self.inner.word, plain::bytes_mut(elements));
+        let (process, pattern) = self.incoming(from, tag.into())?;
         let mut core = self.inner.core();
-        core.receive(
-            &pattern,
-            self.inner.word,
-            process,
-            plain::bytes_mut(elements),
-        )
+        // Mostly known when it is compiled.
+        match from {
+            Source::Any => core.receive_by_turns(&pattern, word, bytes),
+            Source::Rank(_) => core.receive(&pattern, word, process, bytes),
+        }
     }
 
     /// Sends and receives in one call, so that two ranks that do so with each other do not wait forever.
     /// `MPI_Sendrecv`, MPI 4.1 §3.10.
     ///
     /// # Errors
-    /// As [`send`](Self::send) and [`recv`](Self::recv).
+    /// As [`send`](Self::send) and [`recv`](Self::recv). If the send is refused, nothing has been received. After
+    /// [`Error::Gone`] that was noticed by the [send](crate::NoticedBy::Send), a message may have been received into
+    /// `into`, of which nothing else is told: a program that is to go on after deaths sends and receives in a
+    /// [`scope`](Self::scope).
     ///
     /// # Cost
     /// Short messages: that of a `send` and a `recv`; from this process to itself, one copy.

@@ -49,6 +49,11 @@
 //! finds it.) Deaths, too, are noticed in calls. So a process that computes for long between `isend` and `wait` calls
 //! `progress` now and then.
 //!
+//! Receivers that make no calls can keep others waiting. A process has 32 [cells](Options::cells) for all receivers
+//! together, and four rings. Once receivers that take nothing in have all cells, its next message waits, whoever it is
+//! for, unless it fits in the box that it has with its receiver (584 bytes); once four of them have a ring each that
+//! they do not empty, large messages through rings wait. Both go on when one of these receivers makes a call.
+//!
 //! # Memory of unexpected messages
 //! Unexpected messages are kept at the receiver, short ones with their data. When they take more than
 //! [`Options::unexpected_limit`] (1 GiB unless set), their senders are asked to announce even short ones, and

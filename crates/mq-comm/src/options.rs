@@ -26,6 +26,7 @@ pub use environment::{Ignored, parse_bytes};
 /// | [`cooperative_copy`](Self::cooperative_copy) | `MQ_COOPERATIVE_COPY` | 1 | 0, 1 |
 /// | [`shared_copy`](Self::shared_copy) | `MQ_SHARED_COPY` | 1 | 0, 1 |
 /// | [`shared_buffers`](Self::shared_buffers) | `MQ_SHARED_BUFFERS` | 1G | bytes, with K, M or G |
+/// | [`cells`](Self::cells) | `MQ_CELLS` | 32 | a number, 2 to 65,536 |
 /// | [`nontemporal_from`](Self::nontemporal_from) | `MQ_NONTEMPORAL_FROM` | found at run time | bytes, with K, M or G |
 /// | [`fastbox`](Self::fastbox) | `MQ_FASTBOX` | 1 | 0, 1 |
 /// | [`patience`](Self::patience) | `MQ_PATIENCE` | by processes and cores | looks before it yields and before it sleeps: `2,40` |
@@ -86,6 +87,12 @@ pub struct Options {
     /// Bytes of shared buffers that each process may have. It counts in the process that creates the world's
     /// memory: under `mq run`, the variable counts where `mq run` is called. Unused bytes cost nothing.
     pub shared_buffers: usize,
+    /// Cells that each process may have, of 20 KiB each, in which its messages lie until their receivers take them in:
+    /// those that do not fit in the box of a pair, whatever comes before a pair has one, and under some policies all.
+    /// Receivers that make no calls for long keep theirs, and once they have all that there are, the next message
+    /// waits, whoever it is for. It counts in the process that creates the world's memory, as
+    /// [`shared_buffers`](Self::shared_buffers). Unused cells cost nothing.
+    pub cells: u32,
     /// The shortest message, in bytes, that is stored past the caches into a ring, or into a cell that a slot of a
     /// fastbox names; unless given, whatever is quicker at the moment. Cells in the queue are copied line by line.
     pub nontemporal_from: Option<usize>,
@@ -121,6 +128,7 @@ impl Default for Options {
             cooperative_copy: true,
             shared_copy: true,
             shared_buffers: Geometry::BUFFERS as usize,
+            cells: Geometry::CELLS,
             nontemporal_from: None,
             fastbox: true,
             patience: None,
@@ -142,10 +150,10 @@ impl Options {
     /// The sizes of a segment for `processes` processes.
     ///
     /// # Errors
-    /// [`ShmError::Processes`] for none or too many; [`ShmError::Buffers`] if their shared buffers
-    /// are more than 16 TiB.
+    /// [`ShmError::Processes`] for none or too many; [`ShmError::Cells`] for fewer than 2 or more than 65,536;
+    /// [`ShmError::Buffers`] if their shared buffers are more than 16 TiB.
     pub fn geometry(&self, processes: u32) -> Result<Geometry, ShmError> {
-        Geometry::new(processes)?.with_buffers(self.shared_buffers as u64)
+        Geometry::with_cells(processes, self.cells)?.with_buffers(self.shared_buffers as u64)
     }
 
     /// The options of the transport.

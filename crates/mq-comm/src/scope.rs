@@ -163,7 +163,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     /// The handle may be dropped: the scope sees the request through.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Tag`], or if the transport has no memory or is damaged.
+    /// [`Error::Rank`], [`Error::Tag`], [`Error::Revoked`], or if the transport has no memory or is damaged.
     pub fn isend<E: Plain>(
         &'scope self,
         elements: &'scope [E],
@@ -262,7 +262,7 @@ impl<'scope, T: Transport> Scope<'scope, '_, T> {
     /// The handle may be dropped: the scope sees the request through.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Tag`], or if the transport is damaged.
+    /// [`Error::Rank`], [`Error::Tag`], [`Error::Revoked`], or if the transport is damaged.
     pub fn irecv<E: Plain>(
         &'scope self,
         elements: &'scope mut [E],

@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::sync::Mutex;
+use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{is_gone, watchdog};
@@ -242,6 +242,77 @@ fn a_probe_with_an_end_finds_what_comes_and_gives_up_otherwise() {
             }
             _ => Ok(()),
         }
+    })
+    .unwrap();
+}
+
+/// A sender that always has one more message does not keep another waiting.
+#[test]
+fn a_receive_from_any_source_takes_from_its_senders_in_turn() {
+    const EACH: usize = 5;
+    let _dog = watchdog("a_receive_from_any_source_takes_from_its_senders_in_turn");
+    let everybody = Barrier::new(3);
+    World::threads_with(3, &Options::default(), |world| {
+        let mut message = [0_u64];
+        // Until both senders have a box.
+        for _ in 0..100 {
+            if world.rank() > 0 {
+                world.send(&message, 0, 1)?;
+                continue;
+            }
+            for from in 1..3 {
+                world.recv(&mut message, from, 1)?;
+            }
+        }
+        everybody.wait();
+        if world.rank() > 0 {
+            for _ in 0..EACH {
+                world.send(&message, 0, 2)?;
+            }
+        }
+        everybody.wait();
+        if world.rank() == 0 {
+            let mut sources = Vec::new();
+            for _ in 0..2 * EACH {
+                sources.push(world.recv(&mut message, Source::Any, 2)?.source());
+            }
+            let turns = sources.windows(2).filter(|two| two[0] != two[1]).count();
+            assert_eq!(turns, 2 * EACH - 1, "{sources:?}");
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// With enough cells, receivers that make no calls do not keep others from getting their messages.
+#[test]
+fn cells_for_those_who_take_nothing_leave_some_for_others() {
+    const MANY: usize = 40;
+    let _dog = watchdog("cells_for_those_who_take_nothing_leave_some_for_others");
+    let has_come = Barrier::new(5);
+    let options = Options::default().with(|o| (o.cells, o.fastbox) = (128, false));
+    World::threads_with(5, &options, |world| {
+        let mut message = vec![0_u32; 4000];
+        if world.rank() == 0 {
+            let mut sending = world.request_set();
+            for to in [1, 3, 4] {
+                for _ in 0..MANY {
+                    sending.add(world.isend(message.clone(), to, 1)?);
+                }
+            }
+            world.send(&message, 2, 1)?;
+            has_come.wait();
+            sending.wait_all()?.into_results()?;
+        } else if world.rank() == 2 {
+            world.recv(&mut message, 0, 1)?;
+            has_come.wait();
+        } else {
+            has_come.wait();
+            for _ in 0..MANY {
+                world.recv(&mut message, 0, 1)?;
+            }
+        }
+        Ok(())
     })
     .unwrap();
 }

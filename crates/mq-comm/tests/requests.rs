@@ -61,6 +61,53 @@ fn wait_some_and_wait_all_give_what_is_complete() {
 }
 
 #[test]
+fn one_request_of_a_set_is_waited_for_and_the_others_stay() {
+    let _dog = watchdog("one_request_of_a_set");
+    let world = World::alone().unwrap();
+    let (mut set, mut other) = (world.request_set(), world.request_set());
+    let ids: Vec<_> = (0..5)
+        .map(|tag| set.add(world.irecv(vec![0_i32], 0, tag).unwrap()))
+        .collect();
+    assert!(set.test(ids[3]).unwrap().is_none(), "nothing has come");
+    for tag in [0, 3, 1] {
+        world.send(&[tag], 0, tag).unwrap();
+    }
+    assert!(
+        other.wait(ids[3]).unwrap().is_none(),
+        "it is not in that set"
+    );
+    assert!(other.test(ids[3]).unwrap().is_none());
+    let third = set.wait(ids[3]).unwrap().expect("it is in the set");
+    assert_eq!((third.id(), set.len()), (ids[3], 4));
+    assert_eq!(third.into_vec::<i32>().unwrap(), [3]);
+    assert!(set.wait(ids[3]).unwrap().is_none(), "it has been reported");
+    let first = set.test(ids[1]).unwrap().expect("it is complete");
+    assert_eq!(first.into_vec::<i32>().unwrap(), [1]);
+    assert!(set.cancel(ids[4]));
+    let cancelled = set.wait(ids[4]).unwrap().expect("it is over");
+    assert!(matches!(cancelled.result(), Err(Error::Cancelled)));
+    world.send(&[2], 0, 2).unwrap();
+    let rest = set.wait_all().unwrap();
+    let left: Vec<_> = rest.iter().map(Completion::id).collect();
+    assert_eq!(left, [ids[0], ids[2]]);
+}
+
+#[test]
+fn a_request_that_is_waited_for_by_itself_gives_up_its_communicator() {
+    let _dog = watchdog("gives_up_its_communicator");
+    let world = World::alone().unwrap();
+    let mut set = world.request_set();
+    let copy = world.dup().unwrap();
+    let sending = copy.isend(vec![1_u8], 0, 5).unwrap();
+    let id = set.add(copy.irecv(vec![0_u8], 0, 5).unwrap());
+    drop(copy);
+    let received = set.wait(id).unwrap().expect("it is in the set");
+    assert_eq!(received.into_vec::<u8>().unwrap(), [1]);
+    drop((sending, set));
+    world.finalize().expect("nothing of the world is left");
+}
+
+#[test]
 fn a_set_keeps_the_communicators_of_its_requests() {
     let _dog = watchdog("a set keeps the communicators of its requests");
     World::threads(2, |world| {

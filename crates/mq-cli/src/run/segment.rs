@@ -13,16 +13,17 @@ pub(super) struct Segment {
     memory: Mapped,
     /// The descriptor that the ranks inherit.
     file: OwnedFd,
-    /// Whether [`BUFFERS`] was invalid, which has been reported.
-    buffers_ignored: bool,
+    /// Those of [`COUNT_HERE`] that were invalid, which has been reported.
+    ignored: Vec<&'static str>,
 }
 
 /// The lowest number for the inherited descriptor, if the limits allow it: scripts that start the
 /// ranks' programs open low-numbered descriptors of their own, some shells from 10 on.
 const HIGH: i32 = 719;
 
-/// The variable that takes effect here and not in the ranks.
-pub(super) const BUFFERS: &str = "MQ_SHARED_BUFFERS";
+/// The variables that take effect here and not in the ranks.
+const COUNT_HERE: [&str; 2] = [BUFFERS, "MQ_CELLS"];
+const BUFFERS: &str = "MQ_SHARED_BUFFERS";
 
 impl Segment {
     /// The value of `MQ_SEGMENT`: `fd:` and the number of the descriptor, the same in every process.
@@ -31,12 +32,8 @@ impl Segment {
     }
 
     /// The variables to hide from the ranks, so that they do not complain again.
-    pub(super) fn hidden(&self) -> &'static [&'static str] {
-        if self.buffers_ignored {
-            &[BUFFERS]
-        } else {
-            &[]
-        }
+    pub(super) fn hidden(&self) -> &[&'static str] {
+        &self.ignored
     }
 
     /// Tells the other ranks that one has ended. They would notice by themselves, unless it ended before
@@ -52,8 +49,8 @@ impl Segment {
 pub(super) fn segment_for(processes: u32) -> io::Result<Segment> {
     let (options, ignored) = Options::from_environment();
     // Errors in the other variables are reported by rank 0, if it uses them.
-    let ignored = ignored.iter().find(|ignored| ignored.variable == BUFFERS);
-    if let Some(ignored) = ignored {
+    let invalid = |name: &&str| ignored.iter().find(|ignored| ignored.variable == *name);
+    for ignored in COUNT_HERE.iter().filter_map(invalid) {
         crate::say(&ignored.to_string());
     }
     let geometry = options.geometry(processes).map_err(|error| {
@@ -67,6 +64,9 @@ pub(super) fn segment_for(processes: u32) -> io::Result<Segment> {
     Ok(Segment {
         memory,
         file,
-        buffers_ignored: ignored.is_some(),
+        ignored: COUNT_HERE
+            .into_iter()
+            .filter(|name| invalid(name).is_some())
+            .collect(),
     })
 }

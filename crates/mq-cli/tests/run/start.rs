@@ -403,6 +403,11 @@ fn a_wrong_variable_that_counts_for_the_launcher_is_named_once() {
         let mut command = command(&[&["-n", "2", "--"], program].concat());
         Launcher::start(command.env("MQ_SHARED_BUFFERS", buffers)).finish()
     };
+    let mut few = command(&["-n", "2", "--", "true"]);
+    let run = Launcher::start(few.env("MQ_CELLS", "1")).finish();
+    let ignored = "mq: MQ_CELLS=1 is ignored; expected a number from 2 to 65536\n";
+    assert_eq!((run.code(), run.stderr.as_str()), (0, ignored));
+
     let run = with("10000G", &["true"]);
     assert_eq!((run.code(), run.stdout.as_str()), (2, ""));
     let too_much = "mq: the processes cannot be started: MQ_SHARED_BUFFERS=10000G: a process of this \

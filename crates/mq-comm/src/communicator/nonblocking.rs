@@ -92,8 +92,8 @@ impl<T: Transport> Communicator<T> {
     /// ```
     ///
     /// # Errors
-    /// The buffer comes back with [`Error::Rank`], [`Error::Tag`] or [`Error::OtherWorld`], or if the
-    /// transport has no memory or is damaged.
+    /// The buffer comes back with [`Error::Rank`], [`Error::Tag`], [`Error::OtherWorld`] or [`Error::Revoked`], or if
+    /// the transport has no memory or is damaged. That the receiver has ended is known when the request is waited for.
     pub fn isend<B: Sendable>(
         &self,
         elements: B,
@@ -129,7 +129,7 @@ impl<T: Transport> Communicator<T> {
     /// is lost.
     ///
     /// # Errors
-    /// As [`isend`](Self::isend).
+    /// As [`isend`](Self::isend); that the sender has ended is likewise known when the request is waited for.
     pub fn irecv<B: Owned>(
         &self,
         elements: B,

@@ -37,8 +37,8 @@ impl<T: Transport> Communicator<T> {
     /// # Errors
     /// [`Error::Rank`], [`Error::Tag`]; if no message has come, [`Error::Gone`] if the sender has ended, or,
     /// from any source, if a rank has died and that is not [acknowledged](Self::acknowledge_deaths);
-    /// [`Error::Transport`] if the transport is damaged. It is no error if all others have left, since this
-    /// process may still send to itself: [`ended`](Self::ended) reports that.
+    /// [`Error::Revoked`]; [`Error::Transport`] if the transport is damaged. It is no error if all others have left,
+    /// since this process may still send to itself: [`ended`](Self::ended) reports that.
     pub fn iprobe(
         &self,
         from: impl Into<Source>,

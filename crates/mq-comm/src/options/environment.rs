@@ -109,6 +109,10 @@ impl Options {
             self.shared_buffers = bytes(value)?;
             Ok(())
         });
+        each("MQ_CELLS", &mut |value| {
+            self.cells = cells(value)?;
+            Ok(())
+        });
         each("MQ_FASTBOX", &mut |value| switch(value, &mut self.fastbox));
         each("MQ_PATIENCE", &mut |value| {
             self.patience = Some(patience(value)?);
@@ -150,6 +154,11 @@ fn patience(value: &OsStr) -> Result<Patience, String> {
             Some(Patience::YIELDING.with(|p| (p.spins, p.yields) = (spins, yields)))
         })
         .ok_or_else(|| "two numbers below 2^32 separated by a comma, such as 2,40".into())
+}
+
+fn cells(value: &OsStr) -> Result<u32, String> {
+    let cells = parsed(value).filter(|cells| (2..=1 << 16).contains(cells));
+    cells.ok_or_else(|| "a number from 2 to 65536".into())
 }
 
 fn seconds(value: &OsStr) -> Result<Duration, String> {
@@ -208,6 +217,7 @@ mod tests {
             ("MQ_COOPERATIVE_COPY", "0"),
             ("MQ_SHARED_COPY", "0"),
             ("MQ_SHARED_BUFFERS", "3M"),
+            ("MQ_CELLS", "99"),
             ("MQ_NONTEMPORAL_FROM", "2M"),
             ("MQ_FASTBOX", "0"),
             ("MQ_PATIENCE", "5,7"),
@@ -228,6 +238,7 @@ mod tests {
             cooperative_copy: false,
             shared_copy: false,
             shared_buffers: 3 << 20,
+            cells: 99,
             nontemporal_from: Some(2 << 20),
             fastbox: false,
             patience: Some(Patience::YIELDING.with(|p| (p.spins, p.yields) = (5, 7))),
@@ -251,10 +262,15 @@ mod tests {
             ("MQ_PATIENCE", "5"),
             ("MQ_START_SECONDS", "0"),
             ("MQ_SINGLE_COPY_FROM", "some"),
+            ("MQ_CELLS", "1"),
         ]);
         assert_eq!(options, Options::default());
         let said: Vec<String> = ignored.iter().map(Ignored::to_string).collect();
-        assert_eq!(said.len(), 7);
+        assert_eq!(said.len(), 8);
+        assert_eq!(
+            said[5],
+            "MQ_CELLS=1 is ignored; expected a number from 2 to 65536"
+        );
         assert!(said[0].starts_with("MQ_STRUCTURE=tree is ignored; expected one of list, array"));
         assert!(said[3].starts_with("MQ_SINGLE_COPY_FROM=some is ignored"));
         assert!(said[3].ends_with(", or auto"));
@@ -269,7 +285,7 @@ mod tests {
             None
         });
         let names = names.into_inner();
-        assert_eq!(names.len(), 17);
+        assert_eq!(names.len(), 18);
         let here = include_str!("../options.rs");
         for name in names {
             assert!(here.contains(&format!("| `{name}` |")), "{name}");

@@ -141,6 +141,46 @@ impl<T: Transport> RequestSet<T> {
         Ok(completion)
     }
 
+    /// Waits until one request is complete, and returns it; `None` if it is not in the set, because it has been
+    /// reported, say. The others go on, and those that complete meanwhile are kept for the next call. `MPI_Wait`, MPI
+    /// 4.1 §3.7.3.
+    ///
+    /// ```
+    /// use mq_comm::{Error, World};
+    ///
+    /// let world = World::alone()?;
+    /// let mut set = world.request_set();
+    /// let ids: Vec<_> = (0..3).map(|tag| Ok(set.add(world.irecv(vec![0_u32], 0, tag)?)))
+    ///     .collect::<Result<_, Error>>()?;
+    /// for tag in 0..3 {
+    ///     world.send(&[10 * tag as u32], 0, tag)?;
+    /// }
+    /// let last = set.wait(ids[2])?.expect("it is in the set");
+    /// assert_eq!(last.into_vec::<u32>().expect("as begun"), [20]);
+    /// assert!(set.wait(ids[2])?.is_none(), "it has been reported");
+    /// assert_eq!(set.len(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn wait(&mut self, request: RequestId) -> Result<Option<Completion>, Error> {
+        let completion = self.inner.core().wait_one(self.set, request)?;
+        self.release_communicators(completion.as_slice());
+        Ok(completion)
+    }
+
+    /// One request, if it is complete after some progress; `None` also if it is not in the set. `MPI_Test`, MPI 4.1
+    /// §3.7.3.
+    ///
+    /// # Errors
+    /// As [`wait_any`](Self::wait_any).
+    pub fn test(&mut self, request: RequestId) -> Result<Option<Completion>, Error> {
+        let completion = self.inner.core().test_one(self.set, request)?;
+        self.release_communicators(completion.as_slice());
+        Ok(completion)
+    }
+
     /// Waits until a request is complete, and appends all that are; returns how many. `MPI_Waitsome`, MPI 4.1
     /// §3.7.5.
     ///

@@ -18,8 +18,13 @@ impl<T: Transport> Core<T> {
     /// The first complete request of a set that has not been reported. Its buffer comes along if its handle is in the
     /// set.
     pub(crate) fn next_ready(&mut self, set: u32, handles: Handles) -> Option<Completion> {
+        let slot = self.state.requests.first(set, ListOf::Ready)?;
+        Some(self.report(slot, handles))
+    }
+
+    /// Reports a request that is complete and has not been reported, as [`next_ready`](Self::next_ready) does.
+    fn report(&mut self, slot: u32, handles: Handles) -> Completion {
         let requests = &mut self.state.requests;
-        let slot = requests.first(set, ListOf::Ready)?;
         let id = requests.id(requests.name(slot));
         let context = requests.at(slot).context;
         let result = requests.at(slot).result();
@@ -31,12 +36,55 @@ impl<T: Transport> Core<T> {
         } else {
             requests.release(slot);
         }
-        Some(Completion {
+        Completion {
             id,
             context,
             result,
             buffer,
-        })
+        }
+    }
+
+    /// Waits for one request of a set, and reports it; `None` if the set does not have it, or no more.
+    pub(crate) fn wait_one(
+        &mut self,
+        set: u32,
+        request: RequestId,
+    ) -> Result<Option<Completion>, Error> {
+        if self.in_set(set, request).is_none() {
+            return Ok(None);
+        }
+        self.wait_for(&[request])?;
+        Ok(self.done_in_set(set, request))
+    }
+
+    /// Reports one request of a set if it is complete, after some progress if it is not.
+    pub(crate) fn test_one(
+        &mut self,
+        set: u32,
+        request: RequestId,
+    ) -> Result<Option<Completion>, Error> {
+        if self.in_set(set, request).is_none() {
+            return Ok(None);
+        }
+        let done = self.done_in_set(set, request);
+        if done.is_some() {
+            return Ok(done);
+        }
+        self.poll_for_set(set)?;
+        Ok(self.done_in_set(set, request))
+    }
+
+    /// The slot of a request, if it is one of this set.
+    fn in_set(&self, set: u32, request: RequestId) -> Option<u32> {
+        let requests = &self.state.requests;
+        let slot = requests.find_by_id(request)?;
+        (requests.at(slot).set == set).then_some(slot)
+    }
+
+    fn done_in_set(&mut self, set: u32, request: RequestId) -> Option<Completion> {
+        let slot = self.in_set(set, request)?;
+        let is_done = self.state.requests.at(slot).stage == Stage::Done;
+        is_done.then(|| self.report(slot, Handles::InSet))
     }
 
     /// Waits until a request of a set is ready, unless the set has none.

@@ -250,4 +250,16 @@ mod tests {
         assert!((statistics.collective_share() - 1.0 / 3.0).abs() < 1e-9);
         assert!((statistics.unexpected_share_of_collective() - 0.5).abs() < 1e-9);
     }
+
+    #[test]
+    fn lines_that_contradict_each_other_are_counted_somehow() {
+        let lines: Vec<Line> = ["p 0 1 5 =7", "x 0", "p 0 1 5", "x 1", "x 1", "a 0 1 5 =1"]
+            .iter()
+            .map(|line| Line::parse(line).expect("valid by itself"))
+            .collect();
+        let statistics = Statistics::of(&lines);
+        assert_eq!(statistics.posted.longest, 1);
+        assert_eq!(statistics.posted.all.searches, 1);
+        assert_eq!(statistics.unexpected.all.visited, 0);
+    }
 }

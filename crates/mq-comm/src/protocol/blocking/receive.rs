@@ -10,7 +10,7 @@ use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::header::Word;
 use crate::protocol::{Awaited, Core, Follow, Hand, State};
-use crate::request::Stage;
+use crate::request::{ANYONE, Stage};
 use crate::status::Status;
 use crate::transport::{Arrived, Caller, Event, Transport};
 
@@ -56,6 +56,27 @@ impl<T: Transport> Core<T> {
         from: Process,
         into: &mut [u8],
     ) -> Result<Status, Error> {
+        self.receive_by::<false>(pattern, word, from, into)
+    }
+
+    /// [`receive`](Self::receive) from any source: a sender that never stops does not keep the others waiting.
+    pub(crate) fn receive_by_turns(
+        &mut self,
+        pattern: &MpiPattern,
+        word: Word,
+        into: &mut [u8],
+    ) -> Result<Status, Error> {
+        self.receive_by::<true>(pattern, word, ANYONE, into)
+    }
+
+    #[inline(always)]
+    fn receive_by<const TURNS: bool>(
+        &mut self,
+        pattern: &MpiPattern,
+        word: Word,
+        from: Process,
+        into: &mut [u8],
+    ) -> Result<Status, Error> {
         let state = &self.state;
         if state.matching.waiting() | state.obstacles | state.follows_any_source_probe != 0
             || state.attention
@@ -64,7 +85,10 @@ impl<T: Transport> Core<T> {
         }
         self.keep_want(from)?;
         loop {
-            let Some(message) = self.transport.poll_wanted() else {
+            let Some(message) = (match TURNS {
+                true => self.transport.poll_wanted_by_turns(),
+                false => self.transport.poll_wanted(),
+            }) else {
                 if self.transport.watch_wanted(&mut self.idle) {
                     continue;
                 }
