@@ -63,11 +63,8 @@ impl<T: Transport> Core<T> {
         set: u32,
         request: RequestId,
     ) -> Result<Option<Completion>, Error> {
-        if self.in_set(set, request).is_none() {
-            return Ok(None);
-        }
         let done = self.done_in_set(set, request);
-        if done.is_some() {
+        if done.is_some() || self.in_set(set, request).is_none() {
             return Ok(done);
         }
         self.poll_for_set(set)?;
