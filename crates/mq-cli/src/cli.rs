@@ -127,14 +127,14 @@ Examples:
   mq replay traces/*.mqt.gz --plot costs.svg
   mq generate depth --depth 512 | mq replay -
 
-Times are also given relative to `list`, which is therefore timed too, for minutes on queues of 100,000 entries: \
-unless it is not named, and would compare more than 20 billion entries in each repetition. One trace at a time is \
-held in memory, at 48 bytes per operation, and with it the queues of all structures that are timed, since they are \
-timed in turn: 24 bytes for each cancelled receive in each, and for each communicator 1 to 2 KB in each of `4d`, \
-`threshold`, `rbtree` and `array`, which adds 16 bytes for each of its ranks. With 100,000 communicators, name fewer \
-structures (-s list) if that is too much. Several traces are read twice. A file that is named more than once is one \
-trace. If the reader of standard output exits early, the replay stops after the current trace; with --plot it \
-continues for the plot.
+Times are also given relative to `list`, which is therefore timed too, and takes minutes on queues of 100,000 \
+entries. If it is not named, and would compare more than 20 billion entries in each repetition, it is left out. One \
+trace at a time is held in memory, at 48 bytes per operation, and with it the queues of all structures that are \
+timed, since they are timed in turn: 24 bytes for each cancelled receive in each, and for each communicator 1 to 2 \
+KB in each of `4d`, `threshold`, `rbtree` and `array`, which adds 16 bytes for each of its ranks. With 100,000 \
+communicators, name fewer structures (-s list) if that is too much. Several traces are read twice. A file that is \
+named more than once is one trace. If the reader of standard output exits early, the replay stops after the current \
+trace; with --plot it continues for the plot.
 
 A replay that is stopped, as by Ctrl-C or SIGTERM, ends its json list and draws its plot of the traces that are \
 done, and dies of the signal.

@@ -46,6 +46,9 @@ Examples:
   mq advise traces/hotspot128-*.mqt.gz --structure bins,array
   mq advise mq-traces --repeat 31 --format json > advice.json
 
+Stopped, as by Ctrl-C or SIGTERM, or by a trace that cannot be read, it gives the json object with the `traces` that \
+are done, and without `together`.
+
 Exit codes: 0 all pairings reproduced, 1 some differ, 2 bad usage or input, also if traces in a \
 directory were left out because they could not be read or a recording did not collect them."
 )]
